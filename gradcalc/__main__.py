@@ -1,0 +1,5 @@
+"""``python -m gradcalc``."""
+
+from gradcalc.cli.main import main
+
+main()

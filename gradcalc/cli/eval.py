@@ -1,0 +1,74 @@
+"""``gradcalc eval``: one expression, its values and weights, its gradients."""
+
+from typing import Annotated
+
+import typer
+
+from gradcalc.errors import GradcalcError
+
+
+def evaluate(
+    expr: Annotated[
+        str, typer.Argument(help="The program, @FILE, or - for standard input.", metavar="EXPR")
+    ],
+    at: Annotated[
+        list[str] | None,
+        typer.Option(help="Leaf values: a=1,2,3 or 'a=[[1,2],[3,4]]; b=pi' or a=@FILE or @FILE."),
+    ] = None,
+    weights: Annotated[
+        list[str] | None,
+        typer.Option(help="Weights of one backward pass: 0.1,1 or 'y=0.1,1; z'. Repeatable."),
+    ] = None,
+    zero_grad: Annotated[
+        bool, typer.Option("--zero-grad", help="Clear the gradients between passes.")
+    ] = False,
+    no_retain_graph: Annotated[
+        bool, typer.Option("--no-retain-graph", help="Free the graph after the first pass.")
+    ] = False,
+    expand: Annotated[
+        bool, typer.Option("--expand", help="Spread an output of one element over the weights.")
+    ] = False,
+    wrt: Annotated[
+        str | None, typer.Option(help="Only the gradients of these leaves: a,b.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option(help="The name to differentiate; by default the last one.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of randn and uniform.", min=0)] = None,
+    no_check: Annotated[
+        bool, typer.Option("--no-check", help="Do not check against SymPy.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 unless everything is verified.")
+    ] = False,
+    digits: Annotated[
+        int, typer.Option(help="Significant digits that are shown.", min=1, max=17)
+    ] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Print the gradients of an expression and check them against SymPy."""
+    from gradcalc import files
+    from gradcalc.cli.output import fail, finish, print_result
+    from gradcalc.language.draws import Draws
+    from gradcalc.problem import Problem, solve
+
+    try:
+        draws = Draws(seed)
+        result = solve(
+            Problem(
+                expr=files.read_program(expr),
+                at=files.merge(files.read_bindings(option, draws) for option in at or ()),
+                passes=[files.read_weights(option, draws) for option in weights or ()] or [{}],
+                zero_grad=zero_grad,
+                retain_graph=not no_retain_graph,
+                expand=expand,
+                wrt=None if wrt is None else files.names_of(wrt),
+                output=output,
+                draws=draws,
+                check=not no_check,
+            )
+        )
+    except GradcalcError as error:
+        fail(error, as_json)
+    print_result(result, digits, as_json)
+    finish([result], strict)

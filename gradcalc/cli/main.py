@@ -1,0 +1,56 @@
+"""The program ``gradcalc``: its commands, and what each way of ending means to a shell."""
+
+import sys
+from typing import Annotated, NoReturn
+
+import typer
+
+from gradcalc import __version__
+from gradcalc.cli.eval import evaluate
+from gradcalc.cli.expressions import ExpressionCommand
+from gradcalc.cli.run import run
+from gradcalc.errors import GradcalcError, printable
+
+WRONG_INPUT, INTERRUPTED = 2, 130
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Gradients of expressions, with PyTorch's semantics, each number checked by SymPy.",
+)
+app.command("eval", cls=ExpressionCommand)(evaluate)
+app.command("run")(run)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"gradcalc {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options of the program itself."""
+
+
+def main() -> NoReturn:
+    """Runs the command line and ends the process: 0, 1, 2, 130 or 141 (README, "Exit codes")."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a narrow encoding must not end in a traceback
+    try:
+        code = app(standalone_mode=False)
+    except GradcalcError as error:
+        print(error, file=sys.stderr)
+        code = WRONG_INPUT
+    except typer.TyperException as error:
+        print(f"error: {printable(error.format_message())}", file=sys.stderr)
+        print("help: gradcalc --help lists the commands and options", file=sys.stderr)
+        code = WRONG_INPUT
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    sys.exit(code)

@@ -1,0 +1,45 @@
+"""``gradcalc run``: the problems of files and folders, in order."""
+
+from typing import Annotated
+
+import typer
+
+from gradcalc.errors import GradcalcError
+
+
+def run(
+    paths: Annotated[
+        list[str], typer.Argument(help="Files (.toml .json .jsonl), folders, or - (JSONL).")
+    ],
+    no_check: Annotated[
+        bool, typer.Option("--no-check", help="Do not check against SymPy.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 unless everything is verified.")
+    ] = False,
+    digits: Annotated[
+        int, typer.Option(help="Significant digits that are shown.", min=1, max=17)
+    ] = 10,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object a problem.")
+    ] = False,
+) -> None:
+    """Solve every problem of files or folders; exit with 1 if any fails its check or its expect."""
+    from gradcalc.batch import exit_code, solve_all
+    from gradcalc.cli.output import Pipe, console, fail, write
+    from gradcalc.files import records_of
+    from gradcalc.render.record import dumps, outcome_record
+    from gradcalc.render.table import show_all
+
+    outcomes = []
+    try:
+        for outcome in solve_all(records_of(paths), check=not no_check):
+            if as_json:
+                write(dumps(outcome_record(outcome)))
+            outcomes.append(outcome)
+    except GradcalcError as error:
+        fail(error, as_json)
+    if not as_json:
+        with Pipe():
+            show_all(outcomes, console(), digits)
+    raise typer.Exit(exit_code(outcomes, strict))

@@ -1,0 +1,1 @@
+"""Graph to graph: derivatives are nodes like any others."""

@@ -1,0 +1,235 @@
+"""The callable names: every elementwise row, and the functions below, written in primitives.
+
+A function's annotations say what it takes: ``Node`` is an array of the program; everything else is
+plain Python (axes, shapes, flags), known when the graph is made. Names and definitions are NumPy's,
+https://numpy.org/doc/stable/reference/routines.html.
+"""
+
+import builtins
+import inspect
+from collections.abc import Callable
+from functools import cache
+from math import inf
+from typing import TypeAlias
+
+import numpy as np
+
+from gradcalc.errors import GradcalcError
+from gradcalc.graph import PRIMITIVES, Graph, Node, Primitive, as_number, size_of
+from gradcalc.language.draws import Draws
+from gradcalc.primitives import linalg, reductions, shapes
+from gradcalc.primitives.elementwise import absolute
+from gradcalc.primitives.rule import Elementwise
+
+Axes: TypeAlias = tuple[int, ...] | None
+Operand: TypeAlias = Node | float  # an array, with a default
+Builder: TypeAlias = Callable[..., Node]
+
+FUNCTIONS: dict[str, Builder] = {
+    name: row for name, row in PRIMITIVES.items() if isinstance(row, Elementwise)
+}
+KEYWORDS = {"dim": "axis", "keepdim": "keepdims"}  # PyTorch's spelling -> NumPy's
+HABITS = {
+    "ln": "did you mean 'log'? It is the natural logarithm",
+    "pow": "a power is written a**b or a^b",
+    "range": "range(n) belongs to a for loop; linspace(start, stop, num) makes an array",
+    "float": "every value is a float64 already",
+    "tensor": "did you mean 'array'?",
+    "print": "every name that the program assigns can be shown: --output NAME",
+}
+
+
+@cache
+def parameters(build: Builder) -> tuple[inspect.Parameter, ...]:
+    """What a function takes: its signature's parameters, an elementwise row's inputs as Nodes."""
+    if isinstance(build, Elementwise):
+        names = "x" if len(build.partials) == 1 else "abc"
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        return tuple(
+            inspect.Parameter(names[i], kind, annotation=Node) for i in range(len(build.partials))
+        )
+    return tuple(inspect.signature(build).parameters.values())
+
+
+def function(build: Builder) -> Builder:
+    """Makes ``build`` callable in the language, under its own name less a trailing ``_``."""
+    FUNCTIONS[build.__name__.removesuffix("_")] = build
+    return build
+
+
+# Reductions. ``axis`` counts from the end when negative; None is all axes.
+
+
+def _axes(x: Node, axis: Axes) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(x.ndim))
+    for one in axis:
+        if not -x.ndim <= one < x.ndim:
+            raise GradcalcError(
+                "axis",
+                f"axis {one} is out of range for shape {x.shape}",
+                "the larger of two arrays is maximum(a, b)" if x.ndim == 0 else None,
+            )
+    normal = tuple(sorted({one % x.ndim for one in axis}))
+    if len(normal) != len(axis):
+        raise GradcalcError("axis", f"axis {axis} names an axis twice")
+    return normal
+
+
+def _reduce(row: Primitive, x: Node, axis: Axes, keepdims: bool) -> Node:
+    axes = _axes(x, axis)
+    result = row(as_number(x), params=(axes,))
+    if keepdims:
+        return result
+    left = tuple(length for i, length in enumerate(x.shape) if i not in axes)
+    return shapes.reshape(result, params=(left,))
+
+
+@function
+def sum_(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+    return _reduce(reductions.sum_, x, axis, keepdims)
+
+
+@function
+def mean(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+    count = size_of(tuple(x.shape[i] for i in _axes(x, axis)))
+    return sum_(x, axis, keepdims) / float(count)
+
+
+@function
+def max_(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+    return _reduce(reductions.max_, x, axis, keepdims)
+
+
+@function
+def min_(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+    return _reduce(reductions.min_, x, axis, keepdims)
+
+
+@function
+def norm(x: Node, ord: float | None = None, axis: Axes = None, keepdims: bool = False) -> Node:
+    if ord not in (None, 2.0) and axis is None and x.ndim > 1:
+        raise GradcalcError(
+            "unsupported", "norms of a matrix are Frobenius's here", "leave ord out, or give axis"
+        )
+    size = absolute(x)
+    if ord in (None, 2.0):
+        return _reduce(reductions.norm, x, axis, keepdims)
+    if ord == inf:
+        return max_(size, axis, keepdims)
+    if ord == -inf:
+        return min_(size, axis, keepdims)
+    if ord == 1.0:
+        return sum_(size, axis, keepdims)
+    return sum_(size**ord, axis, keepdims) ** (1.0 / ord)
+
+
+# Shapes
+
+
+@function
+def array(x: Node) -> Node:
+    return x
+
+
+@function
+def reshape(x: Node, *shape: int) -> Node:
+    if shape.count(-1) == 1:
+        rest = size_of(tuple(length for length in shape if length != -1))
+        shape = tuple(x.size // builtins.max(rest, 1) if n == -1 else n for n in shape)
+    if builtins.any(length < 0 for length in shape):
+        raise GradcalcError("shape", f"{shape} is not a shape", "at most one length may be -1")
+    return shapes.reshape(x, params=(shape,))
+
+
+@function
+def transpose(x: Node) -> Node:
+    return shapes.transpose(x, params=(tuple(reversed(range(x.ndim))),))
+
+
+@function
+def stack(*arrays: Node, axis: int = 0) -> Node:
+    if not arrays:
+        raise GradcalcError("empty", "stack of nothing", "give at least one array")
+    ndim = arrays[0].ndim + 1
+    if not -ndim <= axis < ndim:
+        raise GradcalcError("axis", f"axis {axis} is out of range for shape {arrays[0].shape}")
+    return shapes.stack(*(as_number(one) for one in arrays), params=(axis % ndim,))
+
+
+# Products
+
+
+@function
+def matmul(a: Node, b: Node) -> Node:
+    if not a.ndim or not b.ndim:
+        raise GradcalcError(
+            "shape-mismatch", f"shapes {a.shape} and {b.shape} do not fit together in '@'",
+            "a product with a scalar is written *",
+        )  # fmt: skip
+    left = shapes.reshape(a, params=((1, *a.shape),)) if a.ndim == 1 else a
+    right = shapes.reshape(b, params=((*b.shape, 1),)) if b.ndim == 1 else b
+    try:
+        result = linalg.matmul(as_number(left), as_number(right))
+    except GradcalcError as error:
+        error.message = error.message.replace(
+            f"{left.shape} and {right.shape}", f"{a.shape} and {b.shape}"
+        )
+        raise
+    drop = ((-2,) if a.ndim == 1 else ()) + ((-1,) if b.ndim == 1 else ())
+    kept = tuple(n for i, n in enumerate(result.shape) if i - result.ndim not in drop)
+    return shapes.reshape(result, params=(kept,)) if drop else result
+
+
+@function
+def dot(a: Node, b: Node) -> Node:
+    if not a.ndim or not b.ndim:
+        return a * b
+    if b.ndim <= 2:
+        return matmul(a, b)
+    # Sum over a's last axis and b's last but one; all other axes stay, a's before b's.
+    axes = (b.ndim - 2, *range(b.ndim - 2), b.ndim - 1)
+    columns = shapes.transpose(b, params=(axes,))
+    rest = columns.shape[1:]
+    product = matmul(a, shapes.reshape(columns, params=((columns.shape[0], size_of(rest)),)))
+    return shapes.reshape(product, params=((*product.shape[:-1], *rest),))
+
+
+# Generators
+
+
+def _filled(graph: Graph, shape: tuple[int, ...], value: float) -> Node:
+    if builtins.any(length < 0 for length in shape):
+        raise GradcalcError("shape", f"{shape} is not a shape", "lengths are not negative")
+    return shapes.broadcast_to(graph.constant(value), params=(shape,))
+
+
+@function
+def zeros(graph: Graph, *shape: int) -> Node:
+    return _filled(graph, shape, 0.0)
+
+
+@function
+def ones(graph: Graph, *shape: int) -> Node:
+    return _filled(graph, shape, 1.0)
+
+
+@function
+def linspace(start: Node, stop: Node, num: int = 50) -> Node:
+    if start.number is not None and stop.number is not None:
+        return start.graph.constant(np.linspace(start.number, stop.number, num))
+    steps = start.graph.constant(np.linspace(0.0, 1.0, num))
+    return start + (stop - start) * steps
+
+
+@function
+def randn(graph: Graph, draws: Draws, *shape: int) -> Node:
+    return graph.constant(draws.generator.standard_normal(_filled(graph, shape, 0.0).shape))
+
+
+@function
+def uniform(
+    graph: Graph, draws: Draws, low: Operand = 0.0, high: Operand = 1.0, size: Axes = ()
+) -> Node:
+    shape = _filled(graph, size or (), 0.0).shape
+    return low + (high - low) * graph.constant(draws.generator.uniform(size=shape))

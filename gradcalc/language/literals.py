@@ -1,0 +1,80 @@
+"""The texts after ``--at`` and ``--weights``: the same language, with no leaves."""
+
+import ast
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import numpy as np
+
+from gradcalc.errors import GradcalcError, Source
+from gradcalc.graph import Array
+from gradcalc.language.draws import Draws
+from gradcalc.language.interpreter import Trace, run
+from gradcalc.language.program import CONSTANTS, compile_tree
+from gradcalc.language.syntax import parse, span_of
+
+# By output; the key None is the program's result, the value None a scalar's weight of 1.
+Weights: TypeAlias = Mapping[str | None, Array | None]
+
+
+def bindings(source: Source, draws: Draws) -> dict[str, Array]:
+    """The float64 values that a text such as ``a=pi/4; b=randn(3)`` gives to names.
+
+    Raises GradcalcError for whatever is not an assignment.
+    """
+    tree = parse(source)
+    for statement in tree.body:
+        if isinstance(statement, ast.Expr):
+            raise GradcalcError(
+                "binding",
+                "a value without a name",
+                "write name=value, such as a=1,2,3",
+                span_of(source.text, statement.value),
+                source,
+            )
+    trace = _run(source, tree, draws)
+    return {name: _numbers(trace, name) for name in trace.names}
+
+
+def value(source: Source, draws: Draws) -> Array:
+    """The float64 value of a text such as ``1,2,3``."""
+    trace = _run(source, parse(source), draws)
+    if trace.output is None:
+        raise GradcalcError("binding", "this is not a value", None, None, source)
+    return _numbers(trace, trace.output)
+
+
+def weights(source: Source, draws: Draws) -> dict[str | None, Array | None]:
+    """The weights of one backward pass, from ``0.1,1`` or ``y=0.1,1; z``."""
+    tree = parse(source)
+    result: dict[str | None, Array | None] = {}
+    for statement in tree.body:
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name):
+            name = statement.value.id
+            if name not in CONSTANTS:
+                result[name] = None
+                continue
+        trace = _run(source, ast.Module([statement], []), draws)
+        if isinstance(statement, ast.Expr):
+            if None in result:
+                raise GradcalcError(
+                    "weights",
+                    "two weights without the name of an output",
+                    "several outputs are named: --weights 'y=0.1,1; z=1'",
+                    span_of(source.text, statement.value),
+                    source,
+                )
+            result[None] = _numbers(trace, trace.output)
+        else:
+            result.update({name: _numbers(trace, name) for name in trace.names})
+    return result
+
+
+def _run(source: Source, tree: ast.Module, draws: Draws) -> Trace:
+    return run(compile_tree(tree, source), {}, draws)
+
+
+def _numbers(trace: Trace, name: str | None) -> Array:
+    """The value of a name that has been run, as float64."""
+    assert name is not None  # every statement of a text that compiles has a result
+    return np.asarray(trace.value(trace.names[name]), dtype=np.float64)[()]

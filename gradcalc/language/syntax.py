@@ -1,0 +1,191 @@
+"""Text to syntax tree: Python's own parser, its complaints in our words, places in the text."""
+
+import ast
+import re
+import sys
+import threading
+import unicodedata
+import warnings
+from keyword import iskeyword
+
+from gradcalc.errors import GradcalcError, Source, Span
+
+DEEPEST = 200_000  # levels of syntax (terms of a sum): within the stack below, whatever the text
+STATEMENTS = {
+    "if",
+    "else",
+    "elif",
+    "for",
+    "in",
+    "while",
+    "break",
+    "continue",
+    "pass",
+    "and",
+    "or",
+    "not",
+}
+STACK = 512 * 2**20  # bytes, reserved but hardly touched
+
+
+def normalize(name: str) -> str:
+    """``name`` as Python's parser spells it (NFKC), so that the keys of ``--at`` meet the text."""
+    return unicodedata.normalize("NFKC", name)
+
+
+def _check_text(source: Source) -> None:
+    """Raises GradcalcError for a text that is empty, not Unicode, or has a NUL."""
+    text = source.text
+    for bad, code, message in (
+        ("\0", "nul", "the text contains a NUL character"),
+        (r"[\ud800-\udfff]", "encoding", "the text is not valid UTF-8"),
+    ):
+        if found := re.search(bad, text):
+            raise GradcalcError(
+                code, message, "remove it", place(text, found.start(), found.end()), source
+            )
+    if not re.search(r"^\s*[^\s#]", text, re.MULTILINE):
+        raise GradcalcError(
+            "empty",
+            "the text is empty",
+            "write an expression, such as 'y = 3*a + log(c)'",
+            None,
+            source,
+        )
+
+
+def place(text: str, start: int, end: int) -> Span:
+    """The span of ``text[start:end]``."""
+    line = text.count("\n", 0, start)
+    first = text.rfind("\n", 0, start) + 1
+    return Span(line + 1, start - first, end - first)
+
+
+def _python(text: str) -> str:
+    """gradcalc's text as Python's: ``^`` is power."""
+    return text.replace("^", "**")
+
+
+def parse(source: Source) -> ast.Module:
+    """The tree of ``source``; raises GradcalcError with the place of what is wrong."""
+    _check_text(source)
+    text = _python(source.text)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's advice on "1if x" is not ours
+            try:
+                return ast.parse(text)
+            except RecursionError:
+                return _parse_deep(text)
+    except SyntaxError as error:
+        raise _syntax_error(error, source) from None
+    except (RecursionError, MemoryError):
+        raise _too_deep(source, None) from None
+    except ValueError as error:
+        raise GradcalcError("syntax", str(error), None, None, source) from None
+
+
+def _too_deep(source: Source, span: Span | None) -> GradcalcError:
+    return GradcalcError(
+        "nesting",
+        "the text is nested too deeply",
+        "give parts of it names of their own",
+        span,
+        source,
+    )
+
+
+def _parse_deep(text: str) -> ast.Module:
+    """``ast.parse`` on a stack that suffices for a sum of very many terms."""
+    result: list[ast.Module | BaseException] = []
+
+    def work() -> None:
+        try:
+            result.append(ast.parse(text))
+        except (SyntaxError, RecursionError, MemoryError) as error:
+            result.append(error)
+
+    size, limit = threading.stack_size(STACK), sys.getrecursionlimit()
+    sys.setrecursionlimit(DEEPEST)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    finally:
+        sys.setrecursionlimit(limit)
+        threading.stack_size(size)
+    if isinstance(result[0], BaseException):
+        raise result[0]
+    return result[0]
+
+
+def _syntax_error(error: SyntaxError, source: Source) -> GradcalcError:
+    """Python's complaint in gradcalc's words, with a mend where the habit behind it is known."""
+    text = source.text
+    line = min(max(error.lineno or 1, 1), text.count("\n") + 1)
+    row = text.split("\n")[line - 1]
+    start = min(_column(row, max((error.offset or 1) - 1, 0), "characters"), len(row))
+    end = start + 1
+    if error.end_lineno == error.lineno and (error.end_offset or 0) > (error.offset or 0):
+        end = _column(row, (error.end_offset or 1) - 1, "characters")
+    message = (error.msg or "invalid syntax").lower()
+    if "nested" in message:
+        return _too_deep(source, Span(line, start, end))
+    product = re.search(r"(?<![\w.])(\d+\.?\d*)([^\W\d]\w*|\()", row)
+    if product and ("decimal literal" in message or "invalid syntax" in message):
+        number, rest = product.groups()
+        return GradcalcError(
+            "syntax",
+            f"'{product.group()}' is not a product",
+            f"write the multiplication: {number}*{rest}",
+            Span(line, product.start(), product.end()),
+            source,
+        )
+    for word in re.finditer(r"(?<![\w.])[^\W\d]\w*", row):
+        # The word that Python stumbled over, or the one it would not assign to.
+        near = word.start() <= start <= word.end() or "cannot assign" in message
+        if near and iskeyword(word.group()) and word.group() not in STATEMENTS:
+            return keyword_error(word.group(), Span(line, *word.span()), source)
+    return GradcalcError("syntax", message, None, Span(line, start, end), source)
+
+
+def keyword_error(name: str, span: Span | None, source: Source) -> GradcalcError:
+    """A Python keyword stands where a name is wanted."""
+    return GradcalcError(
+        "keyword",
+        f"'{name}' is a keyword of the language and cannot be a name here",
+        f"choose another name, such as '{name.lower()}_'",
+        span,
+        source,
+    )
+
+
+# Places: the parser counts UTF-8 bytes of the Python text, people count characters of their own.
+
+
+def _column(row: str, offset: int, unit: str) -> int:
+    """The character of ``row`` that stands at ``offset`` of its Python spelling."""
+    spelled = 0
+    for column, character in enumerate(row):
+        if spelled >= offset:
+            return column
+        spelled += 2 if character == "^" else len(character.encode()) if unit == "bytes" else 1
+    return len(row)
+
+
+def span_of(text: str, node: ast.AST) -> Span | None:
+    if isinstance(node, ast.BinOp) and node.left.end_lineno == node.right.lineno:
+        line = node.right.lineno
+        row = text.split("\n")[line - 1]
+        start = _column(row, node.left.end_col_offset or 0, "bytes")
+        end = _column(row, node.right.col_offset, "bytes")
+        found = re.search(r"[^\s()]+", row[start:end])
+        if found:
+            return Span(line, start + found.start(), start + found.end())
+    if not isinstance(node, (ast.expr, ast.stmt)):
+        return None
+    row = text.split("\n")[node.lineno - 1]
+    start = _column(row, node.col_offset, "bytes")
+    same = node.end_lineno == node.lineno
+    end = _column(row, node.end_col_offset or 0, "bytes") if same else len(row)
+    return Span(node.lineno, start, end)

@@ -1,0 +1,287 @@
+"""The one path: a Problem in, a Result out, for the command line, batches and Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from gradcalc.compute.evaluate import evaluate
+from gradcalc.derive.reverse import seed, vjp
+from gradcalc.errors import GradcalcError, Source, did_you_mean
+from gradcalc.graph import Array, Cotangent, Node, Shape
+from gradcalc.language.draws import Draws
+from gradcalc.language.interpreter import Trace, run
+from gradcalc.language.literals import Weights
+from gradcalc.language.program import compile_program
+from gradcalc.verify.findings import Check
+
+CHECK_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A program, the values of its leaves, and what is asked of it.
+
+    at: float64 arrays (or scalars) by leaf name.
+    passes: one entry a backward pass, as in one call of PyTorch's ``backward()``.
+    zero_grad: clear the gradients between passes; retain_graph: keep the graph for the next pass.
+    expand: an output of one element may be spread over longer weights.
+    wrt: the leaves whose gradients are wanted (None: all); output: what is differentiated (None:
+        what the program assigns last).
+    expect: leaf -> gradient (None: no gradient), compared to ``rtol`` and ``atol``.
+    """
+
+    expr: Source
+    at: Mapping[str, Array] = field(default_factory=dict)
+    passes: Sequence[Weights] = ({},)
+    name: str | None = None
+    zero_grad: bool = False
+    retain_graph: bool = True
+    expand: bool = False
+    wrt: Sequence[str] | None = None
+    output: str | None = None
+    expect: Mapping[str, Array | None] | None = None
+    rtol: float = 1e-9
+    atol: float = 0.0
+    draws: Draws = field(default_factory=Draws)
+    check: bool = True
+
+
+class Pass(NamedTuple):
+    """One backward pass alone: its weights by output, and what it adds to the leaves."""
+
+    weights: Mapping[str, Array]
+    gradients: Mapping[str, Array | None]
+
+
+class Note(NamedTuple):
+    """Something that a reader of the result should know."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """The gradients and all that belongs to them.
+
+    outputs: the values of the weighted outputs. gradients: the leaves' state after the last pass;
+    None for a leaf that no weighted output depends on. mismatches: leaves that differ from
+    ``expect``.
+    """
+
+    problem: Problem
+    outputs: Mapping[str, Array]
+    gradients: Mapping[str, Array | None]
+    passes: Sequence[Pass]
+    check: Check
+    mismatches: Sequence[str]
+    warnings: Sequence[Note]
+
+    @property
+    def status(self) -> str:
+        """``ok``, or ``mismatch`` when the check or the expectation failed."""
+        failed = self.mismatches or self.check.status == "mismatch"
+        return "mismatch" if failed else "ok"
+
+
+@dataclass(frozen=True)
+class _Backward:
+    """One pass as nodes: the weighted outputs, their weights, and the gradients by leaf."""
+
+    outputs: dict[str, Node]
+    weights: dict[str, Array]
+    gradients: dict[str, Node | None]
+
+
+def solve(problem: Problem) -> Result:
+    """Runs the program, differentiates it, evaluates, and checks.
+
+    Raises GradcalcError for whatever is wrong with the text, the values or the weights.
+    """
+    trace = run(compile_program(problem.expr), problem.at, problem.draws)
+    leaves = _leaves(problem, trace)
+    if len(problem.passes) > 1 and not problem.retain_graph:
+        raise GradcalcError(
+            "graph-freed",
+            "a second backward pass through a graph that the first one freed",
+            "leave out --no-retain-graph, or give one --weights",
+        )
+    passes = [_backward(problem, trace, leaves, weights) for weights in problem.passes]
+    state: dict[str, Node | None] = dict.fromkeys(leaves)
+    for one in passes:
+        state = one.gradients if problem.zero_grad else _added(state, one.gradients)
+
+    outputs = {name: node for one in passes for name, node in one.outputs.items()}
+    nodes = [*outputs.values(), *state.values(), *(g for p in passes for g in p.gradients.values())]
+    asked = list(dict.fromkeys(node for node in nodes if node is not None))
+    values = dict(zip(asked, evaluate(asked, trace.values), strict=True))
+    gradients = _valued(state, values)
+    result_passes = [Pass(p.weights, _valued(p.gradients, values)) for p in passes]
+    return Result(
+        problem,
+        {name: values[node] for name, node in outputs.items()},
+        gradients,
+        result_passes,
+        _check(problem, trace, leaves, outputs, passes, result_passes),
+        _mismatches(problem, gradients),
+        _warnings(problem, trace, gradients),
+    )
+
+
+def _leaves(problem: Problem, trace: Trace) -> dict[str, Node | None]:
+    """The leaves that gradients are wanted for; None for one that the run never read."""
+    for name in problem.at:
+        if name in trace.program.assigned and name not in trace.leaves:
+            raise GradcalcError(
+                "not-a-leaf",
+                f"'{name}' is not a leaf: the program assigns it before it reads it",
+                f"leave out --at {name}=..., or rename one of the two",
+            )
+    names = list(problem.at) if problem.wrt is None else list(problem.wrt)
+    for name in names:
+        if name not in problem.at:
+            hint = did_you_mean(name, problem.at)
+            raise GradcalcError("unknown-leaf", f"'{name}' is not a leaf of the program", hint)
+    return {name: trace.leaves.get(name) for name in names}
+
+
+def _backward(
+    problem: Problem, trace: Trace, leaves: Mapping[str, Node | None], weights: Weights
+) -> _Backward:
+    """One pass of reverse mode from all of its weighted outputs."""
+    chosen = {problem.output: None} if not weights else dict(weights)
+    outputs: dict[str, Node] = {}
+    numbers: dict[str, Array] = {}
+    for key, given in chosen.items():
+        name = _output(problem, trace, key)
+        if name in outputs:
+            raise GradcalcError("weights", f"the output '{name}' has two weights in one pass")
+        node = trace.names[name]
+        if given is not None and problem.expand and node.size == 1:
+            given = np.sum(given)  # the one element stands for each: its weights add up
+        outputs[name] = node
+        numbers[name] = _weights(name, node, given)
+    seeds: dict[Node, Cotangent] = {}
+    for node in outputs.values():  # two names of one value: their weights add up
+        same = [numbers[other] for other, twin in outputs.items() if twin is node]
+        seeds[node] = seed(node, np.sum(same, axis=0))
+    found = vjp(seeds, [leaf for leaf in leaves.values() if leaf is not None])
+    gradients = {name: found[leaf] if leaf is not None else None for name, leaf in leaves.items()}
+    return _Backward(outputs, numbers, gradients)
+
+
+def _output(problem: Problem, trace: Trace, name: str | None) -> str:
+    """The name of an output that the program really assigned; None is its result."""
+    name = name or problem.output or trace.output
+    if name is None:
+        raise GradcalcError(
+            "no-output", "the program has no result", "let it assign a name or end with a value"
+        )
+    if name not in trace.names:
+        hint = did_you_mean(name, trace.names) or f"it assigns {', '.join(trace.names)}"
+        raise GradcalcError("unknown-output", f"the program assigns no '{name}'", hint)
+    return name
+
+
+def _weights(name: str, node: Node, given: Array | None) -> Array:
+    """The weights of an output in its shape: PyTorch's rules for ``backward(gradient)``."""
+    if given is None:
+        if node.shape != ():
+            raise GradcalcError(
+                "weights-needed",
+                f"'{name}' has shape {node.shape}: a gradient needs one weight an element",
+                "--weights 1 weighs each element 1; gradcalc jacobian shows all derivatives",
+            )
+        return np.float64(1.0)
+    shape: Shape = np.shape(given)
+    if shape == () or shape == node.shape:
+        return np.broadcast_to(given, node.shape).astype(np.float64)[()]
+    hint = "weights have the output's shape, or are one bare number"
+    if node.size == 1:
+        hint += "; --expand spreads an output of one element over them"
+    raise GradcalcError(
+        "weights-shape", f"weights of shape {shape} do not fit '{name}' of shape {node.shape}", hint
+    )
+
+
+def _added(
+    state: Mapping[str, Node | None], more: Mapping[str, Node | None]
+) -> dict[str, Node | None]:
+    """Leaf gradients after a pass that accumulates: None + g is g."""
+    return {
+        name: g if before is None else before if g is None else before + g
+        for (name, before), g in zip(state.items(), more.values(), strict=True)
+    }
+
+
+def _valued(
+    nodes: Mapping[str, Node | None], values: Mapping[Node, Array]
+) -> dict[str, Array | None]:
+    return {name: None if node is None else values[node] for name, node in nodes.items()}
+
+
+def _check(
+    problem: Problem,
+    trace: Trace,
+    leaves: Mapping[str, Node | None],
+    outputs: Mapping[str, Node],
+    passes: Sequence[_Backward],
+    results: Sequence[Pass],
+) -> Check:
+    """The verdict on all that was computed."""
+    if not problem.check:
+        return Check("off")
+    # SymPy and mpmath cost more time than all the rest, so only a check imports them.
+    from gradcalc.verify.look import Reading
+    from gradcalc.verify.verdict import check
+
+    readings = [
+        Reading(result.weights, result.gradients, one.gradients)
+        for one, result in zip(passes, results, strict=True)
+    ]
+    known = {name: leaf for name, leaf in leaves.items() if leaf is not None}
+    return check(outputs, known, readings, trace.values, trace.conditions, CHECK_SECONDS)
+
+
+def _mismatches(problem: Problem, gradients: Mapping[str, Array | None]) -> list[str]:
+    """The leaves whose gradient is not what ``expect`` says."""
+    return [
+        name
+        for name, wanted in (problem.expect or {}).items()
+        if not _as_expected(gradients.get(name), wanted, problem.rtol, problem.atol)
+    ]
+
+
+def _as_expected(found: Array | None, wanted: Array | None, rtol: float, atol: float) -> bool:
+    if found is None or wanted is None:
+        return found is wanted
+    return np.shape(found) == np.shape(wanted) and bool(
+        np.allclose(found, wanted, rtol=rtol, atol=atol, equal_nan=True)
+    )
+
+
+def _warnings(
+    problem: Problem, trace: Trace, gradients: Mapping[str, Array | None]
+) -> Sequence[Note]:
+    found = [
+        Note("unused-leaf", f"the program does not use '{name}'")
+        for name in problem.at
+        if name not in trace.program.read
+    ]
+    for name, gradient in gradients.items():
+        if gradient is not None and not np.all(np.isfinite(gradient)):
+            index = tuple(int(i) for i in np.argwhere(~np.isfinite(gradient))[0])
+            number = float(np.asarray(gradient)[index])
+            where = f" at [{', '.join(map(str, index))}]" if index else ""
+            word = "nan" if math.isnan(number) else "infinite"
+            found.append(Note("non-finite-gradient", f"the gradient of '{name}' is {word}{where}"))
+    if problem.draws.used and problem.draws.chosen:
+        found.append(
+            Note("seed", f"the random numbers can be had again by --seed {problem.draws.seed}")
+        )
+    return found

@@ -1,0 +1,1 @@
+"""Result to text: for people, and for programs."""

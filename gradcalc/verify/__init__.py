@@ -1,0 +1,1 @@
+"""Graph to verdict: SymPy differentiates, 50 digits decide."""

@@ -1,0 +1,138 @@
+"""Two further arithmetics for the nodes of a graph: SymPy expressions, and mpmath numbers.
+
+Elementwise rows and reductions bring a twin, written against the names that both arithmetics have;
+structured rows are NumPy's own functions, which work on arrays of objects.
+"""
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import mpmath
+import numpy as np
+import sympy
+
+from gradcalc.graph import CONSTANT, TRUTH, Array, Node
+from gradcalc.primitives.rule import Elementwise, Reduction
+
+
+class Nearest(sympy.Function):
+    """The nearest whole number, as a SymPy function: SymPy's own rounding has no derivative."""
+
+    def fdiff(self, argindex: int = 1) -> sympy.Expr:
+        return sympy.S.Zero
+
+
+class _Objects:
+    """What both share: functions by name, and how a node is computed on object arrays."""
+
+    def __init__(self, **functions: Callable[..., Any]) -> None:
+        vars(self).update(functions)
+
+    def number(self, value: float) -> Any:
+        """The float64 ``value``, exactly."""
+        raise NotImplementedError  # each arithmetic has its own
+
+    def call(self, function: Callable[..., Any], *elements: Any) -> Any:
+        return function(*elements)
+
+    def apply(self, node: Node, inputs: Sequence[Array]) -> Array:
+        """The value of ``node``: an object array of its shape (0-d: the object)."""
+        row = node.primitive
+        if row is CONSTANT or row is TRUTH:
+            convert = self.number if row is CONSTANT else bool
+            return _each(convert, node.params[0].array)
+        if isinstance(row, Elementwise):
+            twin = row.twin
+            if isinstance(twin, str):
+                named: Callable[..., Any] = getattr(self, twin)
+                return _each(lambda *elements: self.call(named, *elements), *inputs)
+            given = twin
+            return _each(lambda *elements: self.call(given, self, *elements), *inputs)
+        if isinstance(row, Reduction):
+            return row.twin(self, np.asarray(inputs[0], dtype=object), *node.params)
+        return row.forward(*(np.asarray(i, dtype=object) for i in inputs), *node.params)
+
+
+class Symbols(_Objects):
+    """SymPy expressions over real symbols. float64 constants become exact rationals."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            exp=sympy.exp,
+            log=sympy.log,
+            sqrt=sympy.sqrt,
+            sin=sympy.sin,
+            cos=sympy.cos,
+            tan=sympy.tan,
+            tanh=sympy.tanh,
+            sign=sympy.sign,
+            round=Nearest,
+            power=sympy.Pow,
+            maximum=sympy.Max,
+            minimum=sympy.Min,
+            where=lambda condition, yes, no: sympy.Piecewise((yes, condition), (no, True)),
+            less=sympy.Lt,
+            less_equal=sympy.Le,
+            greater=sympy.Gt,
+            greater_equal=sympy.Ge,
+            equal=sympy.Eq,
+            not_equal=sympy.Ne,
+            logical_and=sympy.And,
+            logical_or=sympy.Or,
+            logical_not=sympy.Not,
+        )
+
+    def number(self, value: float) -> sympy.Expr:
+        if np.isfinite(value):
+            return sympy.Rational(*float(value).as_integer_ratio())
+        return sympy.nan if np.isnan(value) else sympy.oo if value > 0 else -sympy.oo
+
+
+class Digits(_Objects):
+    """mpmath reals at the precision that is set (``mpmath.workdps``); nan where there is none."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            exp=mpmath.exp,
+            log=mpmath.log,
+            sqrt=mpmath.sqrt,
+            sin=mpmath.sin,
+            cos=mpmath.cos,
+            tan=mpmath.tan,
+            tanh=mpmath.tanh,
+            sign=mpmath.sign,
+            round=mpmath.nint,
+            power=operator.pow,
+            maximum=lambda a, b: a if a > b or mpmath.isnan(a) else b,
+            minimum=lambda a, b: a if a < b or mpmath.isnan(a) else b,
+            where=lambda condition, yes, no: yes if condition else no,
+            less=operator.lt,
+            less_equal=operator.le,
+            greater=operator.gt,
+            greater_equal=operator.ge,
+            equal=operator.eq,
+            not_equal=operator.ne,
+            logical_and=lambda a, b: bool(a and b),
+            logical_or=lambda a, b: bool(a or b),
+            logical_not=operator.not_,
+        )
+
+    def number(self, value: float) -> Any:
+        return mpmath.mpf(float(value))
+
+    def call(self, function: Callable[..., Any], *elements: Any) -> Any:
+        return real(function, *elements)
+
+
+def _each(function: Callable[..., Any], *arrays: Array) -> Array:
+    return np.frompyfunc(function, len(arrays), 1)(*arrays)
+
+
+def real(function: Callable[..., Any], *elements: Any) -> Any:
+    """``function(*elements)``; nan where it has no real value or a pole."""
+    try:
+        value = function(*elements)
+    except (ZeroDivisionError, ValueError, OverflowError, mpmath.libmp.ComplexResult):
+        return mpmath.nan
+    return mpmath.nan if isinstance(value, mpmath.mpc) else value

@@ -1,0 +1,34 @@
+"""What a check found: plain data, so that to say "off" needs neither SymPy nor mpmath."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Listing: TypeAlias = str | list[Any]  # a formula, or nested lists of one for each element
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An entry that is not plainly right: where, of what kind, and what the true values are."""
+
+    leaf: str
+    index: tuple[int, ...]
+    kind: str
+    autograd: float
+    true: Any = None
+    left: Any = None
+    right: Any = None
+
+
+@dataclass(frozen=True)
+class Check:
+    """The verdict on all entries (elements of leaf gradients)."""
+
+    status: str
+    method: str | None = None
+    entries: int = 0
+    checked: int = 0
+    digits: float | None = None
+    jacobian: Mapping[str, Mapping[str, Listing]] | None = None
+    findings: Sequence[Finding] = ()
+    reason: str | None = None

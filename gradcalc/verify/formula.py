@@ -1,0 +1,123 @@
+"""A SymPy expression as a list of steps, to be evaluated at many points and precisions."""
+
+import operator
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import Any
+
+import mpmath
+import sympy
+from sympy.printing.str import StrPrinter
+
+from gradcalc.verify.arithmetic import Nearest, real
+
+
+class UnknownFunctionError(Exception):
+    """SymPy answered with something that has no number (an unevaluated derivative, say)."""
+
+
+class Formula:
+    """``expr`` ready for evaluation: neither recursion nor generated code."""
+
+    def __init__(self, expr: sympy.Basic) -> None:
+        self.expr = expr
+        self.steps: list[tuple[Callable[..., Any], tuple[int, ...]] | sympy.Basic] = []
+        positions: dict[sympy.Basic, int] = {}
+        stack = [expr]
+        while stack:  # arguments first
+            top = stack[-1]
+            missing = [a for a in top.args if a not in positions]
+            if top in positions:
+                stack.pop()
+            elif missing and not top.is_Atom:
+                stack.extend(missing)
+            else:
+                positions[stack.pop()] = len(self.steps)
+                arguments = tuple(positions[a] for a in top.args)
+                self.steps.append(top if top.is_Atom else (_function(top), arguments))
+
+    def __call__(self, point: Mapping[sympy.Symbol, Any]) -> Any:
+        """The value at ``point`` (mpf by symbol), at the precision that is set; nan if none."""
+        values: list[Any] = []
+        for step in self.steps:
+            if isinstance(step, tuple):
+                function, arguments = step
+                values.append(real(function, *[values[i] for i in arguments]))
+            elif isinstance(step, sympy.Symbol):
+                values.append(point[step])
+            else:
+                values.append(_atom(step))
+        return values[-1]
+
+    def __str__(self) -> str:
+        return str(_Printer({"order": "none"}).doprint(self.expr))
+
+
+class _Printer(StrPrinter):
+    """SymPy's text, with fractions that are float64 values printed as people wrote them."""
+
+    def _print_Rational(self, expr: sympy.Rational) -> str:  # noqa: N802 - SymPy's name
+        if expr.q & (expr.q - 1) == 0 and expr.q > 64:
+            return repr(float(expr))
+        return str(super()._print_Rational(expr))
+
+
+def _atom(value: sympy.Basic) -> Any:
+    if value in (sympy.true, sympy.false):
+        return bool(value)
+    if value.is_Rational:
+        return mpmath.mpf(value.p) / value.q
+    if value in (sympy.oo, -sympy.oo):
+        return mpmath.inf if value is sympy.oo else -mpmath.inf
+    return mpmath.mpf(value.evalf(mpmath.mp.dps)) if value.is_finite else mpmath.nan
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if base == 0 and exponent < 0:
+        return mpmath.nan
+    return base**exponent
+
+
+def _piecewise(*pairs: tuple[Any, Any]) -> Any:
+    return next((value for value, condition in pairs if condition), mpmath.nan)
+
+
+def _heaviside(x: Any, middle: Any) -> Any:
+    return middle if x == 0 else mpmath.mpf(x > 0)
+
+
+def _dirac(x: Any, *order: Any) -> Any:
+    return mpmath.nan if x == 0 else mpmath.mpf(0)
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    sympy.Add: lambda *terms: sum(terms),
+    sympy.Mul: lambda *factors: reduce(operator.mul, factors),
+    sympy.Pow: _power,
+    sympy.Piecewise: _piecewise,
+    sympy.functions.elementary.piecewise.ExprCondPair: lambda value, condition: (value, condition),
+    sympy.Heaviside: _heaviside,
+    sympy.DiracDelta: _dirac,
+    sympy.Abs: abs,
+    sympy.Max: max,
+    sympy.Min: min,
+    Nearest: mpmath.nint,
+    sympy.Lt: operator.lt,
+    sympy.Le: operator.le,
+    sympy.Gt: operator.gt,
+    sympy.Ge: operator.ge,
+    sympy.Eq: operator.eq,
+    sympy.Ne: operator.ne,
+    sympy.And: lambda *conditions: all(conditions),
+    sympy.Or: lambda *conditions: any(conditions),
+    sympy.Not: operator.not_,
+}
+
+
+def _function(expr: sympy.Basic) -> Callable[..., Any]:
+    known = FUNCTIONS.get(expr.func)
+    if known is None and isinstance(expr, sympy.Function):
+        known = getattr(mpmath, expr.func.__name__, None)
+    if known is None:
+        raise UnknownFunctionError(f"SymPy's derivative contains {expr.func.__name__}")
+    return known

@@ -1,0 +1,158 @@
+"""The symbolic Jacobian: SymPy's derivatives as formulas, and at a point."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import sympy
+
+from gradcalc.graph import Array, Node
+from gradcalc.verify.findings import Listing
+from gradcalc.verify.formula import Formula
+from gradcalc.verify.lower import exact, lower
+
+SHOWN = 64  # formulas of one leaf, at the most, where one does not serve for all
+
+Point = Mapping[sympy.Symbol, Any]
+
+
+class Term(NamedTuple):
+    """dy_k/dx_j for one element k of one output: its formula, and where to evaluate it."""
+
+    output: str
+    element: int  # k, counted through the flat output
+    slope: Formula
+    value: Formula  # y_k itself
+    point: Point
+    symbol: sympy.Symbol  # of x_j
+
+    def shifted(self, step: Any) -> Point:
+        return {**self.point, self.symbol: self.point[self.symbol] + step} if step else self.point
+
+
+class Jacobian:
+    """SymPy's derivatives of ``outputs`` by ``leaves``, at the exact float64 ``values``.
+
+    Raises TooLarge (lower.py) and UnknownFunction (formula.py) where SymPy cannot serve.
+    """
+
+    def __init__(
+        self,
+        outputs: Mapping[str, Node],
+        leaves: Mapping[str, Node],
+        values: Mapping[Node, Array],
+    ) -> None:
+        self.outputs, self.leaves = outputs, leaves
+        lowered = lower(list(outputs.values()))
+        self.pointwise = lowered.pointwise
+        self._symbols = lowered.symbols
+        self._expressions = dict(zip(outputs, lowered.expressions, strict=True))
+        self._numbers = {n: exact(values, n) for n in lowered.symbols}
+        self._slope = cache(self._differentiate)
+        self._value = cache(lambda output, k: Formula(self._expression(output, k)))
+        self._containing = cache(self._where_symbols_occur)
+        self._whole: Point = {} if self.pointwise else self._point_of_all()
+
+    # Formulas
+
+    def listing(self) -> dict[str, dict[str, Listing]]:
+        """The formulas as text, by output and leaf: one where it serves for every element."""
+        return {
+            output: {
+                leaf: text for leaf in self.leaves if (text := self._list(output, leaf)) is not None
+            }
+            for output in self.outputs
+        }
+
+    def _list(self, output: str, leaf: str) -> Listing | None:
+        node = self.leaves[leaf]
+        if node not in self._symbols:
+            return "0"
+        if self.pointwise:
+            return str(self._slope(output, 0, self._symbols[node]))
+        y, symbols = self.outputs[output], np.asarray(self._symbols[node], dtype=object)
+        if y.size * node.size > SHOWN:
+            return None
+        slopes = [
+            [self._slope(output, k, symbol).expr for symbol in symbols.flat] for k in range(y.size)
+        ]
+        general = sympy.Symbol(leaf, real=True)
+        same = {
+            slope.xreplace({symbol: general})
+            for row in slopes
+            for slope, symbol in zip(row, symbols.flat, strict=True)
+        }
+        if len(same) == 1 and not (same.copy().pop().free_symbols & set(symbols.flat)):
+            return str(Formula(same.pop()))
+        texts = np.array([[str(Formula(s)) for s in row] for row in slopes], dtype=object)
+        nested: list[Any] = texts.reshape(*y.shape, *node.shape).tolist()
+        return nested
+
+    def _expression(self, output: str, k: int) -> Any:
+        expression = self._expressions[output]
+        return sympy.S.Zero + (expression if self.pointwise else np.ravel(expression)[k])
+
+    def _differentiate(self, output: str, k: int, symbol: sympy.Symbol) -> Formula:
+        return Formula(sympy.diff(self._expression(output, k), symbol))
+
+    # Points
+
+    def terms(self, leaf: str, j: int) -> Iterator[Term]:
+        """The terms dy_k/dx_j of element j of ``leaf``, for the outputs that contain it."""
+        node = self.leaves[leaf]
+        for output, y in self.outputs.items():
+            if node not in self._symbols:
+                continue
+            if self.pointwise:
+                symbol = self._symbols[node]
+                slope, value = self._slope(output, 0, symbol), self._value(output, 0)
+                for k in self._reached(y, node, j):
+                    yield Term(output, k, slope, value, self._point_at(y, k), symbol)
+            else:
+                symbol = np.ravel(np.asarray(self._symbols[node], dtype=object))[j]
+                for k in self._containing(output).get(symbol, ()):
+                    slope, value = self._slope(output, k, symbol), self._value(output, k)
+                    yield Term(output, k, slope, value, self._whole, symbol)
+
+    def _reached(self, y: Node, leaf: Node, j: int) -> list[int]:
+        """The elements of ``y`` to which element j of ``leaf`` is broadcast."""
+        if y.shape == leaf.shape:
+            return [j]
+        return np.flatnonzero(np.ravel(_positions(leaf.shape, y.shape)) == j).tolist()
+
+    def _point_at(self, y: Node, k: int) -> Point:
+        index = np.unravel_index(k, y.shape)
+        return {
+            symbol: np.broadcast_to(self._numbers[node], y.shape)[index]
+            for node, symbol in self._symbols.items()
+        }
+
+    def _point_of_all(self) -> Point:
+        return {
+            symbol: number
+            for node, symbols in self._symbols.items()
+            for symbol, number in zip(np.ravel(symbols), np.ravel(self._numbers[node]), strict=True)
+        }
+
+    def _where_symbols_occur(self, output: str) -> dict[sympy.Symbol, list[int]]:
+        """For each symbol the elements of ``output`` whose expression contains it."""
+        return _group(
+            (symbol, k)
+            for k in range(self.outputs[output].size)
+            for symbol in self._expression(output, k).free_symbols
+        )
+
+
+def _group(pairs: Iterator[tuple[sympy.Symbol, int]]) -> dict[sympy.Symbol, list[int]]:
+    result: dict[sympy.Symbol, list[int]] = {}
+    for symbol, k in pairs:
+        result.setdefault(symbol, []).append(k)
+    return result
+
+
+@cache
+def _positions(shape: tuple[int, ...], spread: tuple[int, ...]) -> Array:
+    """Which element of an array of ``shape`` stands where, once it is broadcast to ``spread``."""
+    size = int(np.prod(shape, dtype=int))
+    return np.broadcast_to(np.arange(size).reshape(shape), spread)

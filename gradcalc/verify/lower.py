@@ -1,0 +1,122 @@
+"""Graph to SymPy: an expression for the outputs, over one symbol a leaf or one an element."""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import mpmath
+import numpy as np
+import sympy
+
+from gradcalc.compute.evaluate import evaluate_with, needed
+from gradcalc.graph import CONSTANT, LEAF, Array, Node
+from gradcalc.primitives.elementwise import power
+from gradcalc.primitives.linalg import Product
+from gradcalc.primitives.reductions import sum_
+from gradcalc.primitives.rule import Elementwise, Reduction
+from gradcalc.verify.arithmetic import Digits, Symbols
+
+LONGEST = 3_000  # operations of one output element, written out
+WIDEST = 30_000  # operations of all of them together
+MANY = 1600  # digits of a constant that is computed once for all precisions
+SMALL = 64  # an exponent up to which a power of constants is written out
+DEEPEST = 60  # operations inside one another: SymPy recurses
+
+
+class TooLargeError(Exception):
+    """The formulas would be longer than SymPy can differentiate in reasonable time."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """SymPy expressions of ``outputs``.
+
+    pointwise: one expression an output, which holds for every element; each leaf is one symbol.
+    Otherwise: an object array of expressions an output; each element of a leaf is a symbol.
+    symbols: of each leaf (and, pointwise, of each constant array), a symbol or an array of them.
+    """
+
+    pointwise: bool
+    expressions: list[Any]
+    symbols: dict[Node, Any]
+
+
+def lower(outputs: Sequence[Node]) -> Lowered:
+    """The expressions of ``outputs``; raises TooLargeError where they would be too long."""
+    nodes = needed(outputs, {})
+    sources = {n for n in nodes if n.primitive is LEAF}
+    pointwise = all(isinstance(n.primitive, Elementwise) or not n.inputs for n in nodes)
+    if pointwise:
+        sources |= {n for n in nodes if n.primitive is CONSTANT and n.shape}
+    sources |= set(_unwieldy(nodes))
+    _refuse_large(nodes, outputs, pointwise)
+    symbols = {n: _symbol(n) if pointwise or not n.shape else _elements(n) for n in sources}
+    expressions = evaluate_with(Symbols(), outputs, dict(symbols))
+    return Lowered(pointwise, expressions, symbols)
+
+
+def _unwieldy(nodes: Sequence[Node]) -> Iterator[Node]:
+    """Scalars without leaves that SymPy would write out exactly, at whatever length: 9**9**9."""
+    fixed: set[Node] = set()
+    for node in nodes:
+        if node.primitive is not LEAF and all(i in fixed for i in node.inputs):
+            fixed.add(node)
+            if node.primitive is power and not node.shape:
+                exponent = node.inputs[1].number
+                if exponent is None or not exponent.is_integer() or abs(exponent) > SMALL:
+                    yield node
+
+
+def _name(node: Node) -> str:
+    if node.primitive is LEAF:
+        return str(node.params[0])
+    return ast.unparse(node.origin) if isinstance(node.origin, ast.AST) else f"constant{node.index}"
+
+
+def _symbol(node: Node) -> sympy.Symbol:
+    return sympy.Symbol(_name(node), real=True)
+
+
+def _elements(node: Node) -> Array:
+    """An array of symbols ``x[0,1]``."""
+    result = np.empty(node.shape, dtype=object)
+    for index in np.ndindex(node.shape):
+        result[index] = sympy.Symbol(f"{_name(node)}[{','.join(map(str, index))}]", real=True)
+    return result
+
+
+def _refuse_large(nodes: Sequence[Node], outputs: Sequence[Node], pointwise: bool) -> None:
+    """Raises TooLargeError, from the size and depth that each element's expression would have."""
+    length: dict[Node, int] = {}
+    depth: dict[Node, int] = {}
+    for node in nodes:
+        inner = sum(length[i] for i in node.inputs)
+        computes = isinstance(node.primitive, (Elementwise, Reduction, Product))
+        length[node] = _terms(node) * (inner + computes)
+        depth[node] = computes + max((depth[i] for i in node.inputs), default=0)
+        if length[node] > LONGEST:
+            raise TooLargeError("the formula is too long to write out")
+        if depth[node] > DEEPEST:
+            raise TooLargeError("the formula is nested too deeply to write out")
+    total = sum(length[n] * (1 if pointwise else n.size) for n in {*outputs, *nodes})
+    if not pointwise and total > WIDEST:
+        raise TooLargeError("there are too many elements to write out a formula for each")
+
+
+def _terms(node: Node) -> int:
+    """How many elements of the input one element of ``node`` combines."""
+    if isinstance(node.primitive, Reduction) or node.primitive is sum_:
+        return max(1, node.inputs[0].size // max(1, node.size))
+    if isinstance(node.primitive, Product):
+        return max(1, node.inputs[-1].shape[-2])
+    return 1
+
+
+def exact(values: Mapping[Node, Array], node: Node) -> Array:
+    """The numbers of a source as mpf: exactly the float64 values, where it has them."""
+    if node.primitive is LEAF or node.primitive is CONSTANT:
+        array = values[node] if node.primitive is LEAF else node.params[0].array
+        return np.frompyfunc(lambda number: mpmath.mpf(float(number)), 1, 1)(array)
+    with mpmath.workdps(MANY):
+        return evaluate_with(Digits(), [node], {})[0]
