@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gradcalc.errors import GradcalcError
-from gradcalc.files import Record, problem_of
+from gradcalc.files.problems import Record, problem_of
 from gradcalc.problem import Result, solve
 
 

@@ -47,8 +47,9 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Print the gradients of an expression and check them against SymPy."""
-    from gradcalc import files
     from gradcalc.cli.output import fail, finish, print_result
+    from gradcalc.files.texts import read_program
+    from gradcalc.files.values import merge, names_of, read_bindings, read_weights
     from gradcalc.language.draws import Draws
     from gradcalc.problem import Problem, solve
 
@@ -56,13 +57,13 @@ def evaluate(
         draws = Draws(seed)
         result = solve(
             Problem(
-                expr=files.read_program(expr),
-                at=files.merge(files.read_bindings(option, draws) for option in at or ()),
-                passes=[files.read_weights(option, draws) for option in weights or ()] or [{}],
+                expr=read_program(expr),
+                at=merge(read_bindings(option, draws) for option in at or ()),
+                passes=[read_weights(option, draws) for option in weights or ()] or [{}],
                 zero_grad=zero_grad,
                 retain_graph=not no_retain_graph,
                 expand=expand,
-                wrt=None if wrt is None else files.names_of(wrt),
+                wrt=None if wrt is None else names_of(wrt),
                 output=output,
                 draws=draws,
                 check=not no_check,

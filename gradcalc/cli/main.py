@@ -1,5 +1,6 @@
 """The program ``gradcalc``: its commands, and what each way of ending means to a shell."""
 
+import gc
 import sys
 from typing import Annotated, NoReturn
 
@@ -39,6 +40,7 @@ def options(
 
 def main() -> NoReturn:
     """Runs the command line and ends the process: 0, 1, 2, 130 or 141 (README, "Exit codes")."""
+    gc.set_threshold(200_000)  # graphs are many small objects without cycles; the default rescans
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a narrow encoding must not end in a traceback

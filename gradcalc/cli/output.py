@@ -6,28 +6,23 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 import typer
-from rich.console import Console
 
 from gradcalc.errors import GradcalcError
 from gradcalc.problem import Result
-from gradcalc.render.record import dumps, error_record, result_record
-from gradcalc.render.table import show
+from gradcalc.render.report import show_result
 
 FAILED, WRONG_INPUT, CLOSED_PIPE = 1, 2, 141
-
-
-def console() -> Console:
-    """Standard output: colours and boxes on a terminal only."""
-    return Console(highlight=False, markup=False, emoji=False)
 
 
 def print_result(result: Result, digits: int, as_json: bool) -> None:
     """Prints one result to standard output, and its warnings to standard error."""
     if as_json:
+        from gradcalc.render.record import dumps, result_record
+
         write(dumps(result_record(result)))
         return
     with Pipe():
-        show(result, console(), digits)
+        show_result(result, digits)
     for warning in result.warnings:
         print(f"note: {warning.message}", file=sys.stderr)
 
@@ -57,12 +52,14 @@ def fail(error: GradcalcError, as_json: bool) -> NoReturn:
     """Reports a wrong input: for people on standard error, with --json also as the result."""
     print(error, file=sys.stderr)
     if as_json:
+        from gradcalc.render.record import dumps, error_record
+
         write(dumps(error_record(error)))
     raise typer.Exit(WRONG_INPUT)
 
 
 def finish(results: Iterable[Result], strict: bool) -> None:
-    """Ends with 1 when a check or an expectation failed; with ``strict``, unless all is verified."""
+    """Ends with 1 when a check or expectation failed; with ``strict``, unless all is verified."""
     for result in results:
         unproven = strict and result.check.status in ("flagged", "unchecked")
         if result.status != "ok" or unproven:

@@ -26,10 +26,10 @@ def run(
 ) -> None:
     """Solve every problem of files or folders; exit with 1 if any fails its check or its expect."""
     from gradcalc.batch import exit_code, solve_all
-    from gradcalc.cli.output import Pipe, console, fail, write
-    from gradcalc.files import records_of
+    from gradcalc.cli.output import Pipe, fail, write
+    from gradcalc.files.problems import records_of
     from gradcalc.render.record import dumps, outcome_record
-    from gradcalc.render.table import show_all
+    from gradcalc.render.summary import show_all
 
     outcomes = []
     try:
@@ -41,5 +41,5 @@ def run(
         fail(error, as_json)
     if not as_json:
         with Pipe():
-            show_all(outcomes, console(), digits)
+            show_all(outcomes, digits)
     raise typer.Exit(exit_code(outcomes, strict))

@@ -1,8 +1,12 @@
 """Random numbers that can be drawn again: a seed that is given, or chosen and told."""
 
-import secrets
+from __future__ import annotations
 
-import numpy as np
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # NumPy loads its generators when they are first asked for
+    from numpy.random import Generator
 
 
 class Draws:
@@ -12,15 +16,17 @@ class Draws:
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        self.seed = secrets.randbelow(2**32) if seed is None else seed
+        self.seed = int.from_bytes(os.urandom(4)) if seed is None else seed
         self.chosen = seed is None
         self.used = False
-        self._generator: np.random.Generator | None = None
+        self._generator: Generator | None = None
 
     @property
-    def generator(self) -> np.random.Generator:
+    def generator(self) -> Generator:
         """NumPy's generator; to ask for it counts as drawing."""
         self.used = True
         if self._generator is None:
+            import numpy as np
+
             self._generator = np.random.default_rng(self.seed)
         return self._generator

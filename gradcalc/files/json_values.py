@@ -1,0 +1,88 @@
+"""JSON, as the arrays that it spells."""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcalc.errors import GradcalcError, Source, Span
+from gradcalc.files.values import merge
+from gradcalc.graph import Array
+from gradcalc.language import literals
+from gradcalc.language.draws import Draws
+from gradcalc.language.syntax import normalize
+
+NUMBERS = {
+    "nan": math.nan,
+    "inf": math.inf,
+    "infinity": math.inf,
+    "-inf": -math.inf,
+    "-infinity": -math.inf,
+}
+
+
+def parse_json(text: str, name: str) -> Any:
+    """The JSON value of ``text``; raises GradcalcError with the place of what is wrong."""
+    try:
+        return json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, name))
+    except json.JSONDecodeError as error:
+        span = Span(error.lineno, error.colno - 1, error.colno)
+        raise GradcalcError("json", error.msg.lower(), None, span, Source(text, name)) from None
+    except RecursionError:
+        raise GradcalcError("json", f"'{name}' is nested too deeply") from None
+    except ValueError as error:  # an integer of very many digits
+        raise GradcalcError("json", f"'{name}': {error}") from None
+
+
+def _object(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise GradcalcError("duplicate-key", f"'{name}' has the key '{twice}' twice in one object")
+    return result
+
+
+def parse_toml(text: str, name: str) -> dict[str, Any]:
+    """The TOML table of ``text``; raises GradcalcError."""
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise GradcalcError("toml", f"'{name}': {error}") from None
+
+
+def values_of(data: Mapping[str, Any], draws: Draws, name: str) -> dict[str, Array]:
+    """The arrays that a JSON or TOML object gives to names."""
+    return merge(
+        {normalize(key): array_of(value, draws, f"{name}, '{key}'")} for key, value in data.items()
+    )
+
+
+def array_of(value: Any, draws: Draws, name: str) -> Array:
+    """The float64 array of a JSON value: a number, nested lists, or a text such as "pi/4"."""
+    if isinstance(value, str) and value.lower() not in NUMBERS:
+        return literals.value(Source(value, name), draws)
+    try:
+        return np.array(_plain(value, name), dtype=np.float64)[()]
+    except ValueError:
+        raise GradcalcError(
+            "ragged", f"{name}: the rows of the nested list differ in length", "make them equal"
+        ) from None
+
+
+def _plain(value: Any, name: str) -> Any:
+    """Nested lists of floats; "NaN" and "Infinity" are numbers that JSON cannot spell."""
+    if isinstance(value, list):
+        return [_plain(one, name) for one in value]
+    if isinstance(value, str) and value.lower() in NUMBERS:
+        return NUMBERS[value.lower()]
+    if isinstance(value, (int, float)):
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf if value > 0 else -math.inf
+    raise GradcalcError("number", f"{name}: {json.dumps(value)} is not a number")

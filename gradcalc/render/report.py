@@ -1,0 +1,110 @@
+"""A result for people: a row a leaf, what is unusual about it, and one line of verdict."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcalc.graph import Array
+from gradcalc.problem import Result
+from gradcalc.render.layout import Line, show
+from gradcalc.render.numbers import array, number
+from gradcalc.verify.findings import Check, Finding
+
+MOST_FINDINGS = 10
+LONGEST_FORMULA = 60
+
+
+def show_result(result: Result, digits: int) -> None:
+    """Prints ``result`` to standard output; numbers have so many significant digits."""
+    rows = [
+        (
+            leaf,
+            array(result.problem.at[leaf], digits, lines=True),
+            array(gradient, digits, lines=True),
+            _formula(result.check, leaf),
+            _leaf_verdict(result.check, leaf, gradient),
+        )
+        for leaf, gradient in result.gradients.items()
+    ]
+    show(("leaf", "value", "gradient", "formula", "check"), rows, [*lines(result, digits)])
+
+
+def lines(result: Result, digits: int) -> Iterator[Line]:
+    """All that is said about a result below its table; the verdict comes last."""
+    for name, value in result.outputs.items():
+        weights = result.passes[-1].weights.get(name)
+        weighted = "" if weights is None else f", weighted {array(weights, digits)}"
+        yield Line(f"{name} = {array(value, digits)}{weighted}")
+    if len(result.passes) > 1:
+        for count, one in enumerate(result.passes, 1):
+            weights = named(one.weights, digits)
+            yield Line(f"pass {count}: weights {weights} gave {named(one.gradients, digits)}")
+    findings = result.check.findings
+    for finding in findings[:MOST_FINDINGS]:
+        yield Line(_finding(finding, digits), "flagged")
+    if len(findings) > MOST_FINDINGS:
+        yield Line(f"… and {len(findings) - MOST_FINDINGS} more (--json lists all)", "flagged")
+    for name in result.mismatches:
+        expected = array((result.problem.expect or {})[name], digits)
+        found = array(result.gradients.get(name), digits)
+        yield Line(f"{name}: expected {expected}, found {found}", "mismatch")
+    yield Line(_summary(result.check), result.check.status)
+
+
+def named(values: Mapping[str, Array | None], digits: int) -> str:
+    """``a=[1, 2], b=None``"""
+    return ", ".join(f"{name}={array(value, digits)}" for name, value in values.items())
+
+
+def _formula(check: Check, leaf: str) -> str:
+    """The formulas of the derivatives by ``leaf``, by output where there are several."""
+    rows = [(output, by[leaf]) for output, by in (check.jacobian or {}).items() if leaf in by]
+    texts = [(output, f if isinstance(f, str) else _shorter(f)) for output, f in rows]
+    return "; ".join(text if len(texts) == 1 else f"{output}: {text}" for output, text in texts)
+
+
+def _shorter(listing: list[Any]) -> str:
+    text = str(listing).replace("'", "")
+    return text if len(text) <= LONGEST_FORMULA else f"{np.size(listing)} formulas (--json)"
+
+
+def _leaf_verdict(check: Check, leaf: str, gradient: Array | None) -> str:
+    if gradient is None or check.status == "off":
+        return ""
+    found = [finding for finding in check.findings if finding.leaf == leaf]
+    if any(finding.kind == "wrong rule" for finding in found):
+        return "mismatch"
+    if found:
+        return f"flagged ({len(found)})"
+    return "verified" if check.checked else "unchecked"
+
+
+def _summary(check: Check) -> str:
+    """``verified: 9 of 9 entries, SymPy agrees to 15.9 digits``"""
+    if check.status == "off":
+        return "not checked (--no-check)"
+    parts = [f"{check.checked} of {check.entries} entries"]
+    if check.findings:
+        parts.append(f"{len(check.findings)} flagged above")
+    if check.digits is not None:
+        others = "the others" if check.findings else "SymPy"
+        parts.append(f"{others} agree{'' if check.findings else 's'} to {check.digits} digits")
+    text = f"{check.status}: {', '.join(parts)}"
+    return text if check.reason is None else f"{text}: {check.reason}"
+
+
+def _finding(finding: Finding, digits: int) -> str:
+    index = f"[{', '.join(map(str, finding.index))}]" if finding.index else ""
+    parts = [f"{finding.leaf}{index}: {finding.kind}, gradient {number(finding.autograd, digits)}"]
+    for word, value in (("true", finding.true), ("left", finding.left), ("right", finding.right)):
+        if value is not None:
+            parts.append(f"{word} {_exact(value, digits)}")
+    return ", ".join(parts)
+
+
+def _exact(value: Any, digits: int) -> str:
+    """A number of more digits or range than float64 has."""
+    import mpmath  # a finding has one only if the check imported it already
+
+    return str(mpmath.nstr(value, digits)).removesuffix(".0")
