@@ -12,7 +12,7 @@ import numpy as np
 from gradcalc.compute.evaluate import evaluate
 from gradcalc.derive.reverse import seed, vjp
 from gradcalc.errors import GradcalcError, Source, did_you_mean
-from gradcalc.graph import Array, Cotangent, Node, Shape
+from gradcalc.graph import Array, Node, Shape
 from gradcalc.language.draws import Draws
 from gradcalc.language.interpreter import Trace, run
 from gradcalc.language.literals import Weights
@@ -166,11 +166,11 @@ def _backward(
             given = np.sum(given)  # the one element stands for each: its weights add up
         outputs[name] = node
         numbers[name] = _weights(name, node, given)
-    seeds: dict[Node, Cotangent] = {}
-    for node in outputs.values():  # two names of one value: their weights add up
-        same = [numbers[other] for other, twin in outputs.items() if twin is node]
-        seeds[node] = seed(node, np.sum(same, axis=0))
-    found = vjp(seeds, [leaf for leaf in leaves.values() if leaf is not None])
+    seeds: dict[Node, Array] = {}
+    for name, node in outputs.items():  # two names of one value: their weights add up
+        seeds[node] = numbers[name] if node not in seeds else seeds[node] + numbers[name]
+    cotangents = {node: seed(node, weights) for node, weights in seeds.items()}
+    found = vjp(cotangents, [leaf for leaf in leaves.values() if leaf is not None])
     gradients = {name: found[leaf] if leaf is not None else None for name, leaf in leaves.items()}
     return _Backward(outputs, numbers, gradients)
 
@@ -200,7 +200,7 @@ def _weights(name: str, node: Node, given: Array | None) -> Array:
         return np.float64(1.0)
     shape: Shape = np.shape(given)
     if shape == () or shape == node.shape:
-        return np.broadcast_to(given, node.shape).astype(np.float64)[()]
+        return np.broadcast_to(np.asarray(given, dtype=np.float64), node.shape)[()]
     hint = "weights have the output's shape, or are one bare number"
     if node.size == 1:
         hint += "; --expand spreads an output of one element over them"
@@ -244,7 +244,8 @@ def _check(
         Reading(result.weights, result.gradients, one.gradients)
         for one, result in zip(passes, results, strict=True)
     ]
-    known = {name: leaf for name, leaf in leaves.items() if leaf is not None}
+    reached = {name for one in passes for name, g in one.gradients.items() if g is not None}
+    known = {name: leaf for name, leaf in leaves.items() if leaf is not None and name in reached}
     return check(outputs, known, readings, trace.values, trace.conditions, CHECK_SECONDS)
 
 

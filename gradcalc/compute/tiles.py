@@ -6,7 +6,7 @@ import numpy as np
 
 from gradcalc.graph import Array, Node
 
-TILE = 1 << 16  # elements: 512 KiB of float64, so that a few fit into a second-level cache
+TILE = 1 << 15  # elements: 256 KiB of float64, so that a few fit into a second-level cache
 
 
 def run_tiles(
@@ -17,14 +17,20 @@ def run_tiles(
     results = {node: np.empty(shape, bool if node.truth else np.float64) for node in stay}
     inside = set(nodes)
     outer = {i: values[i] for node in nodes for i in node.inputs if i not in inside}
+    last = {i: node for node in nodes for i in node.inputs}  # the last user of each
+    dead: dict[Node, list[Node]] = {node: [] for node in nodes}
+    for source, user in last.items():
+        dead[user].append(source)
     rows = max(1, TILE * shape[0] // nodes[0].size)
     for start in range(0, shape[0], rows):
         tile = slice(start, start + rows)
         local = {node: _cut(array, shape, tile) for node, array in outer.items()}
         for node in nodes:
             local[node] = node.primitive.forward(*[local[i] for i in node.inputs])
-        for node, result in results.items():
-            result[tile] = local[node]
+            if node in results:
+                results[node][tile] = local[node]
+            for source in dead[node]:
+                del local[source]  # its memory, still in the cache, serves the next node
     return results
 
 

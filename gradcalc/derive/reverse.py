@@ -14,8 +14,8 @@ def seed(output: Node, weights: Array) -> Cotangent:
     A weight of exactly 0 leaves its element out.
     """
     graph = output.graph
-    kept = np.asarray(weights) != 0.0
-    active = None if kept.all() else graph.constant(kept)
+    complete = np.count_nonzero(weights) == output.size
+    active = None if complete else graph.constant(np.asarray(weights) != 0.0)
     return Cotangent(graph.constant(weights), active)
 
 

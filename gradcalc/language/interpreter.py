@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcalc.compute.evaluate import evaluate
 from gradcalc.errors import GradcalcError, did_you_mean
-from gradcalc.graph import Array, Graph, Node
+from gradcalc.graph import Array, Graph, Node, as_truth
 from gradcalc.language import functions
 from gradcalc.language.draws import Draws
 from gradcalc.language.functions import FUNCTIONS, HABITS, KEYWORDS, Axes, Operand
@@ -103,7 +103,7 @@ class _Machine:
 
     def truth(self, value: Any) -> bool:
         """The truth of one element, for a branch or a loop."""
-        node = self.array(value)
+        node = as_truth(self.array(value))
         if node.size != 1:
             raise GradcalcError(
                 "ambiguous-truth",

@@ -33,9 +33,13 @@ def _fold(function: str) -> Callable[..., Array]:
 
     def twin(m: object, x: Array, axes: Axes) -> Array:
         pair = np.frompyfunc(getattr(m, function), 2, 1)
-        for axis in axes:
-            x = pair.reduce(x, axis=axis, keepdims=True)
-        return x
+        kept = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+        x = np.moveaxis(x, axes, range(len(axes))).reshape(-1, *kept)
+        while len(x) > 1:  # halves, so that expressions nest log(n) deep
+            x = np.concatenate(
+                [pair(x[: len(x) // 2], x[-(len(x) // 2) :]), x[len(x) // 2 :][: len(x) % 2]]
+            )
+        return x[0]
 
     return twin
 

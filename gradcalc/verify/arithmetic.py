@@ -16,11 +16,31 @@ from gradcalc.graph import CONSTANT, TRUTH, Array, Node
 from gradcalc.primitives.rule import Elementwise, Reduction
 
 
-class Nearest(sympy.Function):
+class NoFormulaError(Exception):
+    """SymPy has no formula: it refused, or its derivative contains something without a number."""
+
+
+class round_(sympy.Function):  # noqa: N801 - its name is printed in formulas
     """The nearest whole number, as a SymPy function: SymPy's own rounding has no derivative."""
 
     def fdiff(self, argindex: int = 1) -> sympy.Expr:
         return sympy.S.Zero
+
+
+class maximum(sympy.Function):  # noqa: N801 - its name is printed in formulas
+    """The larger of two, without sympy.Max's comparisons of everything with everything."""
+
+    def fdiff(self, argindex: int = 1) -> sympy.Expr:
+        a, b = self.args if argindex == 1 else reversed(self.args)
+        return sympy.Heaviside(a - b)
+
+
+class minimum(sympy.Function):  # noqa: N801 - its name is printed in formulas
+    """The smaller of two."""
+
+    def fdiff(self, argindex: int = 1) -> sympy.Expr:
+        a, b = self.args if argindex == 1 else reversed(self.args)
+        return sympy.Heaviside(b - a)
 
 
 class _Objects:
@@ -34,7 +54,8 @@ class _Objects:
         raise NotImplementedError  # each arithmetic has its own
 
     def call(self, function: Callable[..., Any], *elements: Any) -> Any:
-        return function(*elements)
+        """``function(*elements)``, as this arithmetic means it."""
+        raise NotImplementedError
 
     def apply(self, node: Node, inputs: Sequence[Array]) -> Array:
         """The value of ``node``: an object array of its shape (0-d: the object)."""
@@ -67,10 +88,10 @@ class Symbols(_Objects):
             tan=sympy.tan,
             tanh=sympy.tanh,
             sign=sympy.sign,
-            round=Nearest,
+            round=round_,
             power=sympy.Pow,
-            maximum=sympy.Max,
-            minimum=sympy.Min,
+            maximum=maximum,
+            minimum=minimum,
             where=lambda condition, yes, no: sympy.Piecewise((yes, condition), (no, True)),
             less=sympy.Lt,
             less_equal=sympy.Le,
@@ -82,6 +103,9 @@ class Symbols(_Objects):
             logical_or=sympy.Or,
             logical_not=sympy.Not,
         )
+
+    def call(self, function: Callable[..., Any], *elements: Any) -> Any:
+        return symbolic(function, *elements)
 
     def number(self, value: float) -> sympy.Expr:
         if np.isfinite(value):
@@ -121,12 +145,24 @@ class Digits(_Objects):
     def number(self, value: float) -> Any:
         return mpmath.mpf(float(value))
 
+    def element(self, value: Any) -> Any:
+        """An element of a float64 or bool array."""
+        return bool(value) if isinstance(value, np.bool_) else self.number(value)
+
     def call(self, function: Callable[..., Any], *elements: Any) -> Any:
         return real(function, *elements)
 
 
 def _each(function: Callable[..., Any], *arrays: Array) -> Array:
     return np.frompyfunc(function, len(arrays), 1)(*arrays)
+
+
+def symbolic(function: Callable[..., Any], *elements: Any) -> Any:
+    """``function(*elements)`` by SymPy; raises NoFormulaError where SymPy raises."""
+    try:
+        return function(*elements)
+    except (TypeError, ValueError, ArithmeticError, AttributeError, NotImplementedError) as error:
+        raise NoFormulaError(f"SymPy has no formula: {error}") from error
 
 
 def real(function: Callable[..., Any], *elements: Any) -> Any:

@@ -9,11 +9,7 @@ import mpmath
 import sympy
 from sympy.printing.str import StrPrinter
 
-from gradcalc.verify.arithmetic import Nearest, real
-
-
-class UnknownFunctionError(Exception):
-    """SymPy answered with something that has no number (an unevaluated derivative, say)."""
+from gradcalc.verify.arithmetic import NoFormulaError, maximum, minimum, real, round_
 
 
 class Formula:
@@ -99,9 +95,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     sympy.Heaviside: _heaviside,
     sympy.DiracDelta: _dirac,
     sympy.Abs: abs,
-    sympy.Max: max,
-    sympy.Min: min,
-    Nearest: mpmath.nint,
+    maximum: max,
+    minimum: min,
+    round_: mpmath.nint,
     sympy.Lt: operator.lt,
     sympy.Le: operator.le,
     sympy.Gt: operator.gt,
@@ -119,5 +115,5 @@ def _function(expr: sympy.Basic) -> Callable[..., Any]:
     if known is None and isinstance(expr, sympy.Function):
         known = getattr(mpmath, expr.func.__name__, None)
     if known is None:
-        raise UnknownFunctionError(f"SymPy's derivative contains {expr.func.__name__}")
+        raise NoFormulaError(f"SymPy's derivative contains {expr.func.__name__}")
     return known

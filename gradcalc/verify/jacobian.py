@@ -4,10 +4,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
+import mpmath
 import numpy as np
 import sympy
 
 from gradcalc.graph import Array, Node
+from gradcalc.verify.derivative import derivative
 from gradcalc.verify.findings import Listing
 from gradcalc.verify.formula import Formula
 from gradcalc.verify.lower import exact, lower
@@ -86,7 +88,7 @@ class Jacobian:
         if len(same) == 1 and not (same.copy().pop().free_symbols & set(symbols.flat)):
             return str(Formula(same.pop()))
         texts = np.array([[str(Formula(s)) for s in row] for row in slopes], dtype=object)
-        nested: list[Any] = texts.reshape(*y.shape, *node.shape).tolist()
+        nested: list[Any] = texts.reshape(y.shape + node.shape).tolist()
         return nested
 
     def _expression(self, output: str, k: int) -> Any:
@@ -94,7 +96,7 @@ class Jacobian:
         return sympy.S.Zero + (expression if self.pointwise else np.ravel(expression)[k])
 
     def _differentiate(self, output: str, k: int, symbol: sympy.Symbol) -> Formula:
-        return Formula(sympy.diff(self._expression(output, k), symbol))
+        return Formula(derivative(self._expression(output, k)).by(symbol))
 
     # Points
 
@@ -124,13 +126,13 @@ class Jacobian:
     def _point_at(self, y: Node, k: int) -> Point:
         index = np.unravel_index(k, y.shape)
         return {
-            symbol: np.broadcast_to(self._numbers[node], y.shape)[index]
+            symbol: mpmath.mpf(np.broadcast_to(self._numbers[node], y.shape)[index])
             for node, symbol in self._symbols.items()
         }
 
     def _point_of_all(self) -> Point:
         return {
-            symbol: number
+            symbol: mpmath.mpf(number)
             for node, symbols in self._symbols.items()
             for symbol, number in zip(np.ravel(symbols), np.ravel(self._numbers[node]), strict=True)
         }

@@ -35,6 +35,18 @@ def distances(nodes: Iterable[Node], values: Mapping[Node, Array]) -> list[Array
     return [np.where(d == 0.0, 1.0, np.where(d <= NEAR, d, np.inf)) for d in found]
 
 
+def ties(conditions: Iterable[Node], values: Mapping[Node, Array]) -> list[Array]:
+    """For each comparison that decided a branch: are its two sides equal?"""
+    comparisons: set[Node] = set()
+    stack = list(conditions)
+    while stack:
+        node = stack.pop()
+        if node.truth and node not in comparisons:
+            comparisons.add(node)
+            stack.extend(node.inputs)
+    return [array == 0.0 for array in _each(kinks, comparisons, values)]
+
+
 def to_kinks(
     outputs: Mapping[str, Node], values: Mapping[Node, Array], pointwise: bool
 ) -> dict[str, Array]:

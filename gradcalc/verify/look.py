@@ -97,7 +97,7 @@ class Look:
 def settled(compute: Callable[[], Any]) -> Any:
     """``compute()`` at a precision that is doubled until two results agree to 30 digits.
 
-    nan where they never do, or where there is no real value.
+    0 where every digit cancels at each precision; nan where there is no real value, or no end.
     """
     before = None
     precision = 2 * PRECISION
@@ -106,13 +106,19 @@ def settled(compute: Callable[[], Any]) -> Any:
             value = compute()
             if mpmath.isnan(value):
                 return value
-            if before is not None and (
-                value == before or abs(value - before) <= abs(value) * mpmath.mpf(10) ** -30
-            ):
-                return value
+            if before is not None:
+                if value == before or abs(value - before) <= abs(value) * mpmath.mpf(10) ** -30:
+                    return value
+                if _is_noise(before, precision // 2) and _is_noise(value, precision):
+                    return mpmath.mpf(0)
         before = value
         precision *= 2
     return mpmath.nan
+
+
+def _is_noise(value: Any, precision: int) -> bool:
+    """Is ``value`` no larger than what rounding at this precision leaves of a cancelled sum?"""
+    return bool(abs(value) < mpmath.mpf(10) ** (-0.8 * precision))
 
 
 def agreement(ours: float, true: Any) -> float:

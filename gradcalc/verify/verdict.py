@@ -14,14 +14,13 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from gradcalc.compute.evaluate import evaluate_with
 from gradcalc.graph import Array, Node, size_of
-from gradcalc.verify.arithmetic import Digits
+from gradcalc.verify.arithmetic import NoFormulaError
 from gradcalc.verify.deadline import TimeIsUpError, time_limit
+from gradcalc.verify.exact import Exact
 from gradcalc.verify.findings import Check, Finding
-from gradcalc.verify.formula import UnknownFunctionError
 from gradcalc.verify.jacobian import Jacobian
-from gradcalc.verify.kinks import NEAR, distances, outside_domain, to_kinks
+from gradcalc.verify.kinks import NEAR, outside_domain, ties, to_kinks
 from gradcalc.verify.look import FULL, PRECISION, STEP, Look, Reading, agreement, settled
 from gradcalc.verify.lower import TooLargeError
 
@@ -46,15 +45,17 @@ def check(
     shapes = {name: leaf.shape for name, leaf in leaves.items()}
     entries = sum(size_of(shape) for shape in shapes.values())
     judge: _Judge | None = None
+    formulas = None
     reason = None
     try:
         with time_limit(seconds):
             judge = _Judge(outputs, leaves, readings, values, conditions)
             for entry in _sampled(shapes, entries):
                 judge.entry(*entry)
+            formulas = judge.jacobian.listing()
     except TimeIsUpError:
         reason = f"the time for the check ({seconds:g} s) was over"
-    except (TooLargeError, UnknownFunctionError) as error:
+    except (TooLargeError, NoFormulaError) as error:
         return Check("unchecked", None, entries, reason=str(error))
     except RecursionError:
         return Check(
@@ -67,8 +68,8 @@ def check(
         "symbolic",
         entries,
         judge.checked,
-        math.floor(judge.digits * 10) / 10 if entries else None,
-        judge.jacobian.listing(),
+        math.floor(judge.digits * 10) / 10 if judge.checked > len(judge.findings) else None,
+        formulas,
         sorted(judge.findings, key=lambda f: (list(leaves).index(f.leaf), f.index)),
         reason,
     )
@@ -101,10 +102,8 @@ class _Judge:
         self.jacobian = Jacobian(self.outputs, self.leaves, self.values)
         self.kinks = to_kinks(self.outputs, self.values, self.jacobian.pointwise)
         self.outside = outside_domain(self.outputs, self.values, self.jacobian.pointwise)
-        self.undecided = any(np.any(d < math.inf) for d in distances(self.conditions, self.values))
-        self.exact: dict[
-            int, list[dict[str, Array]]
-        ] = {}  # precision -> our gradients, a reading each
+        self.undecided = any(map(np.any, ties(self.conditions, self.values)))
+        self.exact = Exact(self.values)
 
     def status(self) -> str:
         if any(finding.kind == "wrong rule" for finding in self.findings):
@@ -155,27 +154,14 @@ class _Judge:
 
     def _rule_is_right(self, look: Look, true: Any, number: int) -> bool:
         """Is our own gradient right where it is computed with many digits?"""
+        node = self.readings[number].nodes[look.leaf]
+        assert node is not None  # a leaf without a gradient has no entries
         for precision in (PRECISION, 2 * PRECISION, 4 * PRECISION):
             with mpmath.workdps(precision):
-                ours = np.ravel(self._gradients(precision)[number][look.leaf])[look.j]
+                ours = self.exact.gradient(node, look.j, precision)
                 if mpmath.isfinite(ours) and abs(ours - true) <= abs(true) * STEP:
                     return True
         return bool(true == 0 and abs(ours) < STEP**4)
-
-    def _gradients(self, precision: int) -> list[dict[str, Array]]:
-        if precision not in self.exact:
-            digits = Digits()
-            known = {
-                leaf: np.frompyfunc(digits.number, 1, 1)(self.values[leaf])
-                for leaf in self.leaves.values()
-                if leaf in self.values
-            }
-            self.exact[precision] = []
-            for reading in self.readings:
-                nodes = {name: node for name, node in reading.nodes.items() if node is not None}
-                arrays = evaluate_with(digits, list(nodes.values()), known)
-                self.exact[precision].append(dict(zip(nodes, arrays, strict=True)))
-        return self.exact[precision]
 
 
 def _finding(look: Look, kind: str, **values: Any) -> Finding:
