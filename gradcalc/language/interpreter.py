@@ -337,9 +337,10 @@ class _Machine:
             elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
                 if len(rest) == 1 and takes is Node and isinstance(rest[0], tuple):
                     rest = list(rest[0])
-                if takes is int:
-                    rest = [one for value in rest for one in self._convert(value, Axes)]
-                arguments.extend(self._convert(value, takes) for value in rest)
+                if takes is int:  # lengths, one by one or as one tuple
+                    arguments.extend(n for value in rest for n in self._convert(value, Axes))
+                else:
+                    arguments.extend(self._convert(value, takes) for value in rest)
                 rest = []
             elif rest and parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
                 arguments.append(self._convert(rest.pop(0), takes))

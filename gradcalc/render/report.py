@@ -84,14 +84,16 @@ def _summary(check: Check) -> str:
     """``verified: 9 of 9 entries, SymPy agrees to 15.9 digits``"""
     if check.status == "off":
         return "not checked (--no-check)"
-    parts = [f"{check.checked} of {check.entries} entries"]
-    if check.findings:
-        parts.append(f"{len(check.findings)} flagged above")
+    count = f"{len(check.findings) or check.checked} of {check.checked} entries"
+    if check.checked < check.entries:
+        count += f" looked at, of {check.entries} in all"
+    parts = [count] if check.checked or not check.reason else []
     if check.digits is not None:
-        others = "the others" if check.findings else "SymPy"
-        parts.append(f"{others} agree{'' if check.findings else 's'} to {check.digits} digits")
-    text = f"{check.status}: {', '.join(parts)}"
-    return text if check.reason is None else f"{text}: {check.reason}"
+        others = "on the others " if check.findings else ""
+        parts.append(f"SymPy agrees {others}to {check.digits} digits")
+    if check.reason:
+        parts.append(check.reason)
+    return f"{check.status}: {', '.join(parts)}"
 
 
 def _finding(finding: Finding, digits: int) -> str:

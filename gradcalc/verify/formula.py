@@ -50,7 +50,20 @@ class Formula:
 
 
 class _Printer(StrPrinter):
-    """SymPy's text, with fractions that are float64 values printed as people wrote them."""
+    """SymPy's text in gradcalc's language, with float64 values as people wrote them."""
+
+    def _print_Piecewise(self, expr: sympy.Piecewise) -> str:  # noqa: N802 - SymPy's name
+        *pairs, last = expr.args
+        text = self._print(last[0])
+        for value, condition in reversed(pairs):
+            text = f"where({self._print(condition)}, {self._print(value)}, {text})"
+        return str(text)
+
+    def _print_Relational(self, expr: sympy.Rel) -> str:  # noqa: N802 - SymPy's name
+        return f"{self._print(expr.lhs)} {expr.rel_op} {self._print(expr.rhs)}"
+
+    def _print_Abs(self, expr: sympy.Abs) -> str:  # noqa: N802 - SymPy's name
+        return f"abs({self._print(expr.args[0])})"
 
     def _print_Rational(self, expr: sympy.Rational) -> str:  # noqa: N802 - SymPy's name
         if expr.q & (expr.q - 1) == 0 and expr.q > 64:
