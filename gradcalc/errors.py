@@ -1,5 +1,6 @@
 """What is wrong, where in the text, and how to mend it."""
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import NamedTuple, Self
@@ -60,10 +61,20 @@ class GradcalcError(Exception):
     def _place(self) -> str:
         if self.source is None:
             return ""
-        many = self.span is not None and "\n" in self.source.text.strip()
+        many = self.span is not None and len(lines_of(self.source.text.strip())) > 1
         line = f"line {self.span.line}" if many and self.span else ""
         place = ", ".join(part for part in (self.source.label, line) if part)
         return f"{place}: " if place else ""
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of ``text``, as Python's parser counts them."""
+    return re.split(r"\r\n|\r|\n", text)
+
+
+def whole(text: str, label: str) -> tuple[Source, Span]:
+    """The place that is all of a short text, such as an option's value."""
+    return Source(text, label), Span(1, 0, len(text))
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
@@ -81,7 +92,7 @@ def _underline(text: str, span: Span) -> list[str]:
     """The line of ``span``, cut to a window when it is long, and carets below the span."""
     from rich.cells import cell_len  # wide characters take two columns
 
-    line = [*text.split("\n"), ""][span.line - 1].replace("\t", " ")
+    line = [*lines_of(text), ""][span.line - 1].replace("\t", " ")
     start = min(span.start, len(line))
     end = max(start + 1, span.end)
     first = max(0, min(start - WINDOW // 2, len(line) - WINDOW))

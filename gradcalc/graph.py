@@ -27,6 +27,8 @@ HASHED = 64  # constants of up to so many elements are compared by value
 class Cotangent(NamedTuple):
     """What flows backward into a node: dL/dnode, and which of its elements count (None: all).
 
+    Both have the node's shape.
+
     An element that does not count is exactly 0 in ``value``, and is masked in whatever follows.
     """
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcalc.compute.evaluate import evaluate
 from gradcalc.derive.reverse import seed, vjp
-from gradcalc.errors import GradcalcError, Source, did_you_mean
+from gradcalc.errors import GradcalcError, Source, did_you_mean, whole
 from gradcalc.graph import Array, Node, Shape
 from gradcalc.language.draws import Draws
 from gradcalc.language.interpreter import Trace, run
@@ -137,16 +137,18 @@ def _leaves(problem: Problem, trace: Trace) -> dict[str, Node | None]:
     """The leaves that gradients are wanted for; None for one that the run never read."""
     for name in problem.at:
         if name in trace.program.assigned and name not in trace.leaves:
-            raise GradcalcError(
+            error = GradcalcError(
                 "not-a-leaf",
                 f"'{name}' is not a leaf: the program assigns it before it reads it",
                 f"leave out --at {name}=..., or rename one of the two",
             )
+            raise trace.error(error, name)
     names = list(problem.at) if problem.wrt is None else list(problem.wrt)
     for name in names:
         if name not in problem.at:
-            hint = did_you_mean(name, problem.at)
-            raise GradcalcError("unknown-leaf", f"'{name}' is not a leaf of the program", hint)
+            hint = did_you_mean(name, problem.at) or f"its leaves are {', '.join(problem.at)}"
+            error = GradcalcError("unknown-leaf", f"'{name}' is not a leaf of the program", hint)
+            raise error.located(*whole(name, "wrt"))
     return {name: trace.leaves.get(name) for name in names}
 
 
@@ -165,7 +167,10 @@ def _backward(
         if given is not None and problem.expand and node.size == 1:
             given = np.sum(given)  # the one element stands for each: its weights add up
         outputs[name] = node
-        numbers[name] = _weights(name, node, given)
+        try:
+            numbers[name] = _weights(name, node, given)
+        except GradcalcError as error:
+            raise trace.error(error, name) from None
     seeds: dict[Node, Array] = {}
     for name, node in outputs.items():  # two names of one value: their weights add up
         seeds[node] = numbers[name] if node not in seeds else seeds[node] + numbers[name]
@@ -184,7 +189,8 @@ def _output(problem: Problem, trace: Trace, name: str | None) -> str:
         )
     if name not in trace.names:
         hint = did_you_mean(name, trace.names) or f"it assigns {', '.join(trace.names)}"
-        raise GradcalcError("unknown-output", f"the program assigns no '{name}'", hint)
+        error = GradcalcError("unknown-output", f"the program assigns no '{name}'", hint)
+        raise error.located(*whole(name, "output"))
     return name
 
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from console import blocks, examples, shell
 
 ROOT = Path(__file__).parent.parent

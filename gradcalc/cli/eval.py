@@ -49,7 +49,7 @@ def evaluate(
     """Print the gradients of an expression and check them against SymPy."""
     from gradcalc.cli.output import fail, finish, print_result
     from gradcalc.files.texts import read_program
-    from gradcalc.files.values import merge, names_of, read_bindings, read_weights
+    from gradcalc.files.values import names_of, read_at, read_weights
     from gradcalc.language.draws import Draws
     from gradcalc.problem import Problem, solve
 
@@ -58,7 +58,7 @@ def evaluate(
         result = solve(
             Problem(
                 expr=read_program(expr),
-                at=merge(read_bindings(option, draws) for option in at or ()),
+                at=read_at(at or (), draws),
                 passes=[read_weights(option, draws) for option in weights or ()] or [{}],
                 zero_grad=zero_grad,
                 retain_graph=not no_retain_graph,

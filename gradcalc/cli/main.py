@@ -51,7 +51,7 @@ def main() -> NoReturn:
         code = WRONG_INPUT
     except typer.TyperException as error:
         print(f"error: {printable(error.format_message())}", file=sys.stderr)
-        print("help: gradcalc --help lists the commands and options", file=sys.stderr)
+        print("help: --help after a command lists its options", file=sys.stderr)
         code = WRONG_INPUT
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED

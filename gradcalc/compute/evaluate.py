@@ -23,13 +23,12 @@ def evaluate(
 ) -> list[Array]:
     """The float64 values of ``targets``, each of its node's shape.
 
-    values: what is known already (leaves at least). What is computed for the targets alone is
-    dropped after its last use; with ``keep`` it is added to ``values``.
+    values: what is known already (leaves at least); with ``keep``, all that is computed is added.
     Raises GradcalcError where memory does not suffice.
     """
     try:
         with np.errstate(all="ignore"):
-            return _Evaluation(targets, values, keep).run()
+            return _Evaluation(targets, values if keep else dict(values), keep).run()
     except MemoryError:
         raise GradcalcError("out-of-memory", "the values do not fit into memory") from None
 
@@ -38,8 +37,9 @@ def evaluate_with(
     arithmetic: Arithmetic, targets: Sequence[Node], values: dict[Node, Array]
 ) -> list[Array]:
     """The values of ``targets`` in another arithmetic; those on the way are added to ``values``."""
-    for node in needed(targets, values):
-        values[node] = arithmetic.apply(node, [values[i] for i in node.inputs])
+    with np.errstate(all="ignore"):
+        for node in needed(targets, values):
+            values[node] = arithmetic.apply(node, [values[i] for i in node.inputs])
     return [values[target] for target in targets]
 
 

@@ -68,9 +68,7 @@ def _accumulate(cotangents: dict[Node, Cotangent], node: Node, share: Cotangent)
     value, active = share
     if value.shape != node.shape:
         value = unbroadcast(value, node.shape)
-    if active is not None and active.shape != node.shape:
-        spread = active.ndim < node.ndim or active.size < node.size
-        active = active if spread else unbroadcast(as_number(active), node.shape) > 0.0
+        active = None if active is None else unbroadcast(as_number(active), node.shape) > 0.0
     before = cotangents.get(node)
     if before is not None:
         value = before.value + value

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from gradcalc.errors import GradcalcError, Source, Span
-from gradcalc.files.values import merge
+from gradcalc.files.values import add
 from gradcalc.graph import Array
 from gradcalc.language import literals
 from gradcalc.language.draws import Draws
+from gradcalc.language.program import to_float
 from gradcalc.language.syntax import normalize
 
 NUMBERS = {
@@ -26,22 +27,22 @@ NUMBERS = {
 def parse_json(text: str, name: str) -> Any:
     """The JSON value of ``text``; raises GradcalcError with the place of what is wrong."""
     try:
-        return json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, name))
+        return json.loads(text.rstrip(), object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         span = Span(error.lineno, error.colno - 1, error.colno)
         raise GradcalcError("json", error.msg.lower(), None, span, Source(text, name)) from None
     except RecursionError:
-        raise GradcalcError("json", f"'{name}' is nested too deeply") from None
+        raise GradcalcError("json", "the JSON is nested too deeply") from None
     except ValueError as error:  # an integer of very many digits
-        raise GradcalcError("json", f"'{name}': {error}") from None
+        raise GradcalcError("json", str(error).lower()) from None
 
 
-def _object(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise GradcalcError("duplicate-key", f"'{name}' has the key '{twice}' twice in one object")
+        raise GradcalcError("duplicate-key", f"the key '{twice}' stands twice in one object")
     return result
 
 
@@ -52,14 +53,15 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise GradcalcError("toml", f"'{name}': {error}") from None
+        raise GradcalcError("toml", f"'{name}': {str(error).lower()}") from None
 
 
-def values_of(data: Mapping[str, Any], draws: Draws, name: str) -> dict[str, Array]:
+def values_of(data: Mapping[str, Any], draws: Draws) -> dict[str, Array]:
     """The arrays that a JSON or TOML object gives to names."""
-    return merge(
-        {normalize(key): array_of(value, draws, f"{name}, '{key}'")} for key, value in data.items()
-    )
+    result: dict[str, Array] = {}
+    for key, value in data.items():
+        add(result, {normalize(key): array_of(value, draws, f"'{key}'")})
+    return result
 
 
 def array_of(value: Any, draws: Draws, name: str) -> Array:
@@ -80,9 +82,6 @@ def _plain(value: Any, name: str) -> Any:
         return [_plain(one, name) for one in value]
     if isinstance(value, str) and value.lower() in NUMBERS:
         return NUMBERS[value.lower()]
-    if isinstance(value, (int, float)):
-        try:
-            return float(value)
-        except OverflowError:
-            return math.inf if value > 0 else -math.inf
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return to_float(value)
     raise GradcalcError("number", f"{name}: {json.dumps(value)} is not a number")

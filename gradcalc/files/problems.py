@@ -71,9 +71,9 @@ def _jsonl_records(text: str, name: str) -> Iterator[Record]:
         if line.strip():
             place = f"{name}:{number}"
             try:
-                yield Record(place, _mapping(parse_json(line, place), place))
+                yield Record(place, _mapping(parse_json(line, place)))
             except GradcalcError as error:
-                yield Record(place, error)
+                yield Record(place, error.located(Source("", place)))
 
 
 def _json_records(text: str, name: str) -> Iterator[Record]:
@@ -81,7 +81,7 @@ def _json_records(text: str, name: str) -> Iterator[Record]:
     data = parse_json(text, name)
     for number, one in enumerate(data if isinstance(data, list) else [data], 1):
         place = f"{name}:{number}" if isinstance(data, list) else name
-        yield Record(place, _mapping(one, place))
+        yield Record(place, _mapping(one))
 
 
 def _toml_records(text: str, name: str) -> Iterator[Record]:
@@ -91,7 +91,7 @@ def _toml_records(text: str, name: str) -> Iterator[Record]:
     if not isinstance(problems, list) or set(data) - {"problem"} or not problems:
         raise GradcalcError("toml", f"'{name}' is not made of [[problem]] tables")
     for number, one in enumerate(problems, 1):
-        yield Record(f"{name}:{number}", _mapping(one, name))
+        yield Record(f"{name}:{number}", _mapping(one))
 
 
 READERS: dict[str, Callable[[str, str], Iterator[Record]]] = {
@@ -101,66 +101,55 @@ READERS: dict[str, Callable[[str, str], Iterator[Record]]] = {
 }
 
 
-def _mapping(data: Any, place: str) -> dict[str, Any]:
-    if not isinstance(data, dict):
-        raise GradcalcError("record", f"{place}: a problem is an object of keys and values")
-    return data
+def _mapping(data: Any) -> dict[str, Any] | GradcalcError:
+    if isinstance(data, dict):
+        return data
+    return GradcalcError("record", "a problem is an object of keys and values")
 
 
 def problem_of(record: Record, check: bool) -> Problem:
     """The problem of a record, whose keys are eval's options; raises GradcalcError."""
-    if isinstance(record.data, GradcalcError):
-        raise record.data
-    data, place = record.data, record.place
+    try:
+        if isinstance(record.data, GradcalcError):
+            raise record.data
+        return _problem(record.data, record.place, check)
+    except GradcalcError as error:
+        raise error.located(Source("", record.place)) from None
+
+
+def _problem(data: dict[str, Any], place: str, check: bool) -> Problem:
     for key in data:
         if key not in KEYS:
             hint = did_you_mean(key, KEYS) or f"the keys are {', '.join(KEYS)}"
-            raise GradcalcError("unknown-key", f"{place}: unknown key '{key}'", hint)
+            raise GradcalcError("unknown-key", f"unknown key '{key}'", hint)
     if "expr" not in data:
-        raise GradcalcError("record", f"{place}: the problem has no 'expr'")
+        raise GradcalcError("record", "the problem has no 'expr'")
     if "weights" in data and "passes" in data:
-        raise GradcalcError("record", f"{place}: 'weights' and 'passes' exclude one another")
-    get = _Reader(data, place)
-    draws = Draws(get("seed", int, None))
-    passes = get("passes", list, None) or [data.get("weights")]
-    at, expect = get("at", dict, {}), get("expect", dict, None)
-    wrt = get("wrt", (str, list), None)
+        raise GradcalcError("record", "'weights' and 'passes' exclude one another")
+    draws = Draws(_get(data, "seed", None, int))
+    passes = _get(data, "passes", None, list) or [data.get("weights")]
+    at = values_of(_get(data, "at", {}, dict), draws)
+    expect = _get(data, "expect", None, dict)
+    wrt = _get(data, "wrt", None, str, list)
     return Problem(
-        expr=Source(get("expr", str, ""), place),
-        at=values_of(at, draws, place),
-        passes=[_pass(one, draws, place) for one in passes],
-        name=get("name", str, None),
-        zero_grad=get("zero_grad", bool, False),
-        retain_graph=get("retain_graph", bool, True),
-        expand=get("expand", bool, False),
+        expr=Source(_get(data, "expr", "", str), place),
+        at=at,
+        passes=[_pass(one, draws) for one in passes],
+        name=_get(data, "name", None, str),
+        zero_grad=_get(data, "zero_grad", False, bool),
+        retain_graph=_get(data, "retain_graph", True, bool),
+        expand=_get(data, "expand", False, bool),
         wrt=names_of(wrt) if isinstance(wrt, str) else wrt,
-        output=get("output", str, None),
-        expect=None if expect is None else _expected(expect, draws, place),
-        rtol=float(get("rtol", (int, float), Problem.rtol)),
-        atol=float(get("atol", (int, float), Problem.atol)),
+        output=_get(data, "output", None, str),
+        expect=None if expect is None else _arrays(expect, draws),
+        rtol=float(_get(data, "rtol", Problem.rtol, int, float)),
+        atol=float(_get(data, "atol", Problem.atol, int, float)),
         draws=draws,
         check=check,
     )
 
 
-class _Reader:
-    """Reads the keys of a record and their types."""
-
-    def __init__(self, data: Mapping[str, Any], place: str) -> None:
-        self.data, self.place = data, place
-
-    def __call__(self, key: str, kind: type | tuple[type, ...], default: Any) -> Any:
-        value = self.data.get(key)
-        if value is None:
-            return default
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            kinds = kind if isinstance(kind, tuple) else (kind,)
-            wanted = " or ".join(_WORDS[one] for one in kinds)
-            raise GradcalcError("record", f"{self.place}: '{key}' must be {wanted}")
-        return value
-
-
-_WORDS = {
+WORDS = {
     str: "a text",
     int: "a whole number",
     float: "a number",
@@ -170,22 +159,33 @@ _WORDS = {
 }
 
 
-def _pass(value: Any, draws: Draws, place: str) -> literals.Weights:
+def _get(data: Mapping[str, Any], key: str, default: Any, *kinds: type) -> Any:
+    """The value of a key, which must be of one of ``kinds``."""
+    value = data.get(key)
+    if value is None:
+        return default
+    if type(value) not in kinds:
+        wanted = " or ".join(WORDS[kind] for kind in kinds)
+        raise GradcalcError("record", f"'{key}' must be {wanted}")
+    return value
+
+
+def _pass(value: Any, draws: Draws) -> literals.Weights:
     """The weights of one pass: null, a number or lists, a text as after --weights, or by output."""
     if value is None:
         return {}
     if isinstance(value, str) and value.lower() not in NUMBERS:
-        return literals.weights(Source(value, place), draws)
+        return literals.weights(Source(value, "weights"), draws)
     if isinstance(value, dict):
-        return {
-            normalize(name): None if one is None else array_of(one, draws, f"{place}, '{name}'")
-            for name, one in value.items()
-        }
-    return {None: array_of(value, draws, f"{place}, weights")}
+        named: dict[str | None, Array | None] = {}
+        named.update(_arrays(value, draws))
+        return named
+    return {None: array_of(value, draws, "weights")}
 
 
-def _expected(data: Mapping[str, Any], draws: Draws, place: str) -> dict[str, Array | None]:
+def _arrays(data: Mapping[str, Any], draws: Draws) -> dict[str, Array | None]:
+    """Arrays by name, or None for null."""
     return {
-        normalize(name): None if one is None else array_of(one, draws, f"{place}, expect '{name}'")
+        normalize(name): None if one is None else array_of(one, draws, f"'{name}'")
         for name, one in data.items()
     }

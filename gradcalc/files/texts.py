@@ -1,9 +1,21 @@
 """Texts in files, on standard input, or on the command line itself."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from gradcalc.errors import GradcalcError, Source
+from gradcalc.errors import GradcalcError, Source, did_you_mean, whole
+from gradcalc.language.syntax import place
+
+
+@contextmanager
+def within(label: str, text: str) -> Iterator[None]:
+    """Errors inside that have no place yet get ``text``, called ``label``, as a whole."""
+    try:
+        yield
+    except GradcalcError as error:
+        raise error.located(*whole(text, label)) from None
 
 
 def read_bytes(path: Path) -> bytes:
@@ -12,9 +24,17 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise GradcalcError("file", f"cannot read '{path}': {reason}") from None
+        raise GradcalcError("file", f"cannot read '{path}': {reason}", _nearest(path)) from None
     except ValueError as error:  # a NUL in the name
         raise GradcalcError("file", f"'{path}' is not a file's name: {error}") from None
+
+
+def _nearest(path: Path) -> str | None:
+    """A hint with the files beside a missing one that are called nearly like it."""
+    try:
+        return did_you_mean(path.name, [sibling.name for sibling in path.parent.iterdir()])
+    except OSError:
+        return None
 
 
 def read_text(path: Path) -> str:
@@ -27,11 +47,14 @@ def decode(data: bytes, name: str) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        before = data[: error.start].decode("utf-8-sig")
+        shown = before + data[error.start :].decode(errors="replace")
         raise GradcalcError(
             "encoding",
-            f"'{name}' is not UTF-8: line {line} has the byte 0x{data[error.start]:02x}",
-            "save it as UTF-8",
+            f"the byte 0x{data[error.start]:02x} is not UTF-8",
+            "save the text as UTF-8",
+            place(shown, len(before), len(before) + 1),
+            Source(shown, name),
         ) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -41,5 +64,6 @@ def read_program(argument: str) -> Source:
     if argument == "-":
         return Source(decode(sys.stdin.buffer.read(), "standard input"), "standard input")
     if argument.startswith("@"):
-        return Source(read_text(Path(argument[1:])), argument[1:])
+        with within("", argument):
+            return Source(read_text(Path(argument[1:])), argument[1:])
     return Source(argument)

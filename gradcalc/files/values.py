@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcalc.errors import GradcalcError, Source, did_you_mean
-from gradcalc.files.texts import read_text
+from gradcalc.files.texts import read_bytes, read_text, within
 from gradcalc.graph import Array
 from gradcalc.language import literals
 from gradcalc.language.draws import Draws
@@ -16,11 +16,12 @@ from gradcalc.language.syntax import normalize
 
 def read_bindings(option: str, draws: Draws) -> dict[str, Array]:
     """The leaf values of one ``--at``: ``a=1,2``, ``a=@points.csv:price`` or ``@values.json``."""
-    if option.startswith("@"):
-        return read_values(Path(option[1:]), draws)
-    name, equals, rest = option.partition("=")
-    if equals and rest.lstrip().startswith("@"):
-        return {normalize(name.strip()): read_array(rest.strip()[1:], draws)}
+    with within("--at", option):
+        if option.startswith("@"):
+            return read_values(Path(option[1:]), draws)
+        name, equals, rest = option.partition("=")
+        if equals and rest.lstrip().startswith("@"):
+            return {normalize(name.strip()): read_array(rest.strip()[1:], draws)}
     return literals.bindings(Source(option, "--at"), draws)
 
 
@@ -28,21 +29,30 @@ def read_weights(option: str, draws: Draws) -> literals.Weights:
     """The weights of one ``--weights``: ``0.1,1``, ``y=0.1,1; z``, ``@w.npy`` or ``y=@w.npy``."""
     name, equals, rest = option.rpartition("=")
     if rest.lstrip().startswith("@"):
-        return {normalize(name.strip()) if equals else None: read_array(rest.strip()[1:], draws)}
+        with within("--weights", option):
+            return {
+                normalize(name.strip()) if equals else None: read_array(rest.strip()[1:], draws)
+            }
     return literals.weights(Source(option, "--weights"), draws)
 
 
-def merge(parts: Iterable[Mapping[str, Array]]) -> dict[str, Array]:
-    """All values by name; raises GradcalcError for a name that has two."""
+def read_at(options: Iterable[str], draws: Draws) -> dict[str, Array]:
+    """The leaf values of all ``--at``."""
     result: dict[str, Array] = {}
-    for part in parts:
-        for name, value in part.items():
-            if name in result:
-                raise GradcalcError(
-                    "name-collision", f"'{name}' has two values", "give each leaf one value"
-                )
-            result[name] = value
+    for option in options:
+        with within("--at", option):
+            add(result, read_bindings(option, draws))
     return result
+
+
+def add(values: dict[str, Array], more: Mapping[str, Array]) -> None:
+    """Adds ``more`` to ``values``; raises GradcalcError for a name that has two values."""
+    for name, value in more.items():
+        if name in values:
+            raise GradcalcError(
+                "name-collision", f"'{name}' has two values", "give each leaf one value"
+            )
+        values[name] = value
 
 
 def read_values(path: Path, draws: Draws) -> dict[str, Array]:
@@ -59,7 +69,7 @@ def read_values(path: Path, draws: Draws) -> dict[str, Array]:
         data = parse(read_text(path), str(path))
         if not isinstance(data, dict):
             raise GradcalcError("file", f"'{path}' has no names: an object of values is wanted")
-        return values_of(data, draws, str(path))
+        return values_of(data, draws)
     raise GradcalcError(
         "file", f"'{path}' is of no known kind", "values are read from .json .toml .npz .npy .csv"
     )
@@ -90,16 +100,15 @@ def read_array(text: str, draws: Draws) -> Array:
 
 def _load(path: Path) -> Any:
     """What NumPy reads from a .npy or .npz file; pickles, which run code, are refused."""
-    import zipfile
+    from io import BytesIO
+    from zipfile import BadZipFile
 
+    data = BytesIO(read_bytes(path))
     try:
-        loaded = np.load(path, allow_pickle=False)
-        return dict(loaded) if path.suffix.lower() == ".npz" else loaded
-    except OSError as error:
-        reason = (error.strerror or "it is no NumPy file").lower()
-        raise GradcalcError("file", f"cannot read '{path}': {reason}") from None
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise GradcalcError("file", f"cannot read '{path}': {error}") from None
+        loaded = np.load(data, allow_pickle=False)
+        return dict(loaded) if path.suffix.lower() == ".npz" else np.asarray(loaded)
+    except (ValueError, TypeError, EOFError, OSError, BadZipFile):
+        raise GradcalcError("file", f"'{path}' is no NumPy file of numbers") from None
 
 
 def _columns(path: Path) -> dict[str, Any]:
@@ -130,7 +139,10 @@ def _cell(text: str, path: Path, column: str) -> float:
 
 
 def _normalized(values: Mapping[str, Any]) -> dict[str, Array]:
-    return merge({normalize(name): _float64(value, name)} for name, value in values.items())
+    result: dict[str, Array] = {}
+    for name, value in values.items():
+        add(result, {normalize(name): _float64(value, name)})
+    return result
 
 
 def _float64(value: Any, name: str) -> Array:

@@ -4,10 +4,11 @@ A condition asks for its value, and only the nodes behind it are computed; every
 symbolic. So the graph is dynamic, as in PyTorch: it holds the operations that really ran.
 """
 
+import ast
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from gradcalc.language.functions import FUNCTIONS, HABITS, KEYWORDS, Axes, Opera
 from gradcalc.language.program import CONSTANTS, Instruction, Program, to_float
 from gradcalc.primitives import shapes
 
-MOST_REPEATS = 1_000_000  # of all loops together
+MOST_REPEATS = 200_000  # of all loops together
 
 
 @dataclass
@@ -30,10 +31,15 @@ class Trace:
     program: Program
     graph: Graph = field(default_factory=Graph)
     names: dict[str, Node] = field(default_factory=dict)
+    places: dict[str, ast.AST] = field(default_factory=dict)  # where each name got its value
     leaves: dict[str, Node] = field(default_factory=dict)
     values: dict[Node, Array] = field(default_factory=dict)
     conditions: list[Node] = field(default_factory=list)  # that decided a branch or a loop
     output: str | None = None  # the name that was assigned last
+
+    def error(self, error: GradcalcError, name: str) -> GradcalcError:
+        """``error`` with the place where ``name`` got its value."""
+        return self.program.error(error, self.places[name]) if name in self.places else error
 
     def value(self, node: Node) -> Array:
         """The value of ``node``, computed now and kept."""
@@ -50,6 +56,19 @@ def run(program: Program, at: Mapping[str, Array], draws: Draws) -> Trace:
     return machine.trace
 
 
+class Listing(tuple[Any, ...]):
+    """The elements of ``[a, b]`` or ``a, b``, and the node that lists them."""
+
+    node: ast.AST
+
+    @classmethod
+    def of(cls, elements: Iterable[Any], node: ast.AST) -> Self:
+        """The elements that ``node`` lists."""
+        listing = cls(elements)
+        listing.node = node
+        return listing
+
+
 class _Machine:
     def __init__(self, program: Program, at: Mapping[str, Array], draws: Draws) -> None:
         self.program = program
@@ -61,6 +80,7 @@ class _Machine:
         self.saved: Any = None
         self.counter = 0
         self.repeats = 0
+        self.names_before: dict[str, Node] = {}
 
     def run(self) -> None:
         code = self.program.code
@@ -81,18 +101,17 @@ class _Machine:
         """``value`` as an array: a sequence is stacked."""
         if isinstance(value, Node):
             return value
-        if isinstance(value, tuple):
+        if isinstance(value, Listing):
             parts = [self.array(one) for one in value]
-            if not parts:
-                return self.graph.constant(np.zeros(0))
-            if len({part.shape for part in parts}) > 1:
-                found = " and ".join(dict.fromkeys(str(part.shape) for part in parts))
-                raise GradcalcError(
+            mixed = dict.fromkeys(str(part.shape) for part in parts)
+            if len(mixed) > 1:
+                error = GradcalcError(
                     "ragged",
-                    f"a list mixes elements of shapes {found}",
+                    f"a list mixes elements of shapes {' and '.join(mixed)}",
                     "make all rows equally long",
                 )
-            return functions.stack(*parts)
+                raise self.program.error(error, value.node)
+            return functions.stack(*parts) if parts else self.graph.constant(np.zeros(0))
         if isinstance(value, bool):
             return self.graph.constant(value)
         raise GradcalcError("type", f"{value!r} is not a number or an array")
@@ -162,6 +181,7 @@ class _Machine:
 
     def _do_bind(self, instruction: Instruction) -> None:
         self.trace.names[instruction.argument] = self.array(self.stack.pop())
+        self.trace.places[instruction.argument] = instruction.node
 
     def _do_result(self, instruction: Instruction) -> None:
         """A bare expression: the result, under its own name or one that is free."""
@@ -170,8 +190,8 @@ class _Machine:
             name = "out"
             while name in self.program.assigned or name in self.program.read:
                 name += "_"
-        self.trace.names.setdefault(name, self.array(value))
         self.trace.names[name] = self.array(value)
+        self.trace.places.setdefault(name, instruction.node)
         self.trace.output = name
 
     # Sequences
@@ -187,7 +207,7 @@ class _Machine:
 
     def _do_tuple(self, instruction: Instruction) -> None:
         count = instruction.argument
-        values = tuple(self.stack[len(self.stack) - count :])
+        values = Listing.of(self.stack[len(self.stack) - count :], instruction.node)
         del self.stack[len(self.stack) - count :]
         self.stack.append(values)
 
@@ -197,7 +217,7 @@ class _Machine:
             length = value.shape[0] if value.shape else 0
             parts = [self._at(value, (i,)) for i in range(length)] if length == count else []
         else:
-            parts = list(value) if isinstance(value, tuple) else []
+            parts = list(value) if isinstance(value, Listing) else []
         if len(parts) != count:
             raise GradcalcError("unpack", f"{count} names want {count} values")
         self.stack.extend(reversed(parts))
@@ -225,10 +245,16 @@ class _Machine:
 
     def _do_repeat(self, instruction: Instruction) -> None:
         self.repeats += 1
-        if self.repeats > MOST_REPEATS:
+        # Nodes are shared: names that mean what they meant before lead to the same again, for ever.
+        stuck = self.names_before == self.trace.names and not self.draws.used and self.stack == []
+        if (
+            self.repeats & (self.repeats - 1) == 0
+        ):  # at powers of two, which finds cycles too (Brent)
+            self.names_before = dict(self.trace.names)
+        if stuck or self.repeats > MOST_REPEATS:
             raise GradcalcError(
                 "too-long",
-                f"the loops ran {MOST_REPEATS:,} times without an end",
+                f"the loop has run {self.repeats:,} times and would not end",
                 "does the condition ever become false?",
             )
         self.counter = instruction.argument
@@ -289,7 +315,8 @@ class _Machine:
             case "T":
                 self.stack.append(functions.transpose(x))
             case "shape":
-                self.stack.append(tuple(self.graph.constant(float(n)) for n in x.shape))
+                lengths = (self.graph.constant(float(n)) for n in x.shape)
+                self.stack.append(Listing.of(lengths, instruction.node))
             case "ndim":
                 self.stack.append(self.graph.constant(float(x.ndim)))
             case "size":
@@ -304,7 +331,8 @@ class _Machine:
         del self.stack[len(self.stack) - total :]
         build = FUNCTIONS.get(name)
         if build is None or name in self.trace.names or name in self.at:
-            raise self._not_callable(name)
+            assert isinstance(instruction.node, ast.Call)  # operators are always known
+            raise self.program.error(self._not_callable(name), instruction.node.func)
         arguments, options = self._bind(
             name, build, given[:count], dict(zip(words, given[count:], strict=True))
         )
@@ -335,7 +363,7 @@ class _Machine:
             elif takes is Draws:
                 arguments.append(self.draws)
             elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-                if len(rest) == 1 and takes is Node and isinstance(rest[0], tuple):
+                if len(rest) == 1 and takes is Node and isinstance(rest[0], Listing):
                     rest = list(rest[0])
                 if takes is int:  # lengths, one by one or as one tuple
                     arguments.extend(n for value in rest for n in self._convert(value, Axes))

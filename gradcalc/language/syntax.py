@@ -8,7 +8,7 @@ import unicodedata
 import warnings
 from keyword import iskeyword
 
-from gradcalc.errors import GradcalcError, Source, Span
+from gradcalc.errors import GradcalcError, Source, Span, lines_of
 
 DEEPEST = 200_000  # levels of syntax (terms of a sum): within the stack below, whatever the text
 STATEMENTS = {
@@ -25,6 +25,7 @@ STATEMENTS = {
     "or",
     "not",
 }
+NESTED = 200  # brackets inside one another
 STACK = 512 * 2**20  # bytes, reserved but hardly touched
 
 
@@ -44,6 +45,9 @@ def _check_text(source: Source) -> None:
             raise GradcalcError(
                 code, message, "remove it", place(text, found.start(), found.end()), source
             )
+    deepest = _too_deep_at(text)
+    if deepest is not None:
+        raise _too_deep(source, place(text, deepest, deepest + 1))
     if not re.search(r"^\s*[^\s#]", text, re.MULTILINE):
         raise GradcalcError(
             "empty",
@@ -54,11 +58,21 @@ def _check_text(source: Source) -> None:
         )
 
 
+def _too_deep_at(text: str) -> int | None:
+    """Where brackets are nested too deeply, which Python's parser would refuse or crash on."""
+    depth = 0
+    for found in re.finditer(r"#.*|[(\[{]|[)\]}]", text):
+        depth += {"(": 1, "[": 1, "{": 1, "#": 0}.get(found.group()[0], -1)
+        if depth >= NESTED:
+            return found.start()
+    return None
+
+
 def place(text: str, start: int, end: int) -> Span:
     """The span of ``text[start:end]``."""
-    line = text.count("\n", 0, start)
-    first = text.rfind("\n", 0, start) + 1
-    return Span(line + 1, start - first, end - first)
+    before = lines_of(text[:start])
+    column = len(before[-1])
+    return Span(len(before), column, column + end - start)
 
 
 def _python(text: str) -> str:
@@ -122,8 +136,9 @@ def _parse_deep(text: str) -> ast.Module:
 def _syntax_error(error: SyntaxError, source: Source) -> GradcalcError:
     """Python's complaint in gradcalc's words, with a mend where the habit behind it is known."""
     text = source.text
-    line = min(max(error.lineno or 1, 1), text.count("\n") + 1)
-    row = text.split("\n")[line - 1]
+    rows = lines_of(text)
+    line = min(max(error.lineno or 1, 1), len(rows))
+    row = rows[line - 1]
     start = min(_column(row, max((error.offset or 1) - 1, 0), "characters"), len(row))
     end = start + 1
     if error.end_lineno == error.lineno and (error.end_offset or 0) > (error.offset or 0):
@@ -146,7 +161,8 @@ def _syntax_error(error: SyntaxError, source: Source) -> GradcalcError:
         near = word.start() <= start <= word.end() or "cannot assign" in message
         if near and iskeyword(word.group()) and word.group() not in STATEMENTS:
             return keyword_error(word.group(), Span(line, *word.span()), source)
-    return GradcalcError("syntax", message, None, Span(line, start, end), source)
+    hint = "is an operator, a value or a bracket missing?" if "invalid syntax" in message else None
+    return GradcalcError("syntax", message, hint, Span(line, start, end), source)
 
 
 def keyword_error(name: str, span: Span | None, source: Source) -> GradcalcError:
@@ -176,7 +192,7 @@ def _column(row: str, offset: int, unit: str) -> int:
 def span_of(text: str, node: ast.AST) -> Span | None:
     if isinstance(node, ast.BinOp) and node.left.end_lineno == node.right.lineno:
         line = node.right.lineno
-        row = text.split("\n")[line - 1]
+        row = lines_of(text)[line - 1]
         start = _column(row, node.left.end_col_offset or 0, "bytes")
         end = _column(row, node.right.col_offset, "bytes")
         found = re.search(r"[^\s()]+", row[start:end])
@@ -184,8 +200,11 @@ def span_of(text: str, node: ast.AST) -> Span | None:
             return Span(line, start + found.start(), start + found.end())
     if not isinstance(node, (ast.expr, ast.stmt)):
         return None
-    row = text.split("\n")[node.lineno - 1]
-    start = _column(row, node.col_offset, "bytes")
+    row = lines_of(text)[node.lineno - 1]
+    begin = node.col_offset
+    if isinstance(node, ast.Attribute) and node.value.end_lineno == node.lineno:
+        begin = node.value.end_col_offset or begin  # the dot and the name
+    start = _column(row, begin, "bytes")
     same = node.end_lineno == node.lineno
     end = _column(row, node.end_col_offset or 0, "bytes") if same else len(row)
     return Span(node.lineno, start, end)

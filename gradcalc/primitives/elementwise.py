@@ -40,16 +40,20 @@ negative: Elementwise = elementwise(
 )
 
 
+LARGEST_ODD = 2.0**53
+
+
 def _power_by_base(a: Node, b: Node, y: Node) -> Node | float:
     """b a**(b-1), and 0 for b = 0 whatever a is.
 
-    b - 1 is exact in float64 for b >= 1/2 (Sterbenz); below that its rounding would be multiplied
-    by log(a), so b y/a is used where it is finite.
+    b - 1 is exact in float64 from 1/2 (Sterbenz) to 2**53; elsewhere its rounding would be
+    multiplied by log(a), or turn odd into even, so b y/a is used where it is finite.
     """
-    if b.number is not None and (b.number == 0.0 or b.number >= 0.5):
+    if b.number is not None and (b.number == 0.0 or 0.5 <= b.number <= LARGEST_ODD):
         exponent = b.number - 1.0
         return b * a if exponent == 1.0 else 0.0 if b.number == 0.0 else b * a**exponent
-    inexact = (b < 0.5) & not_equal(a, 0.0) & less(absolute(a), np.inf)
+    exact = (b >= 0.5) & (b <= LARGEST_ODD)
+    inexact = ~exact & not_equal(a, 0.0) & less(absolute(a), np.inf)
     return where(equal(b, 0.0), 0.0, b * where(inexact, y / a, a ** (b - 1.0)))
 
 

@@ -154,6 +154,8 @@ def through(cotangent: Cotangent, slope: Node | float, choice: Node | None) -> C
     value, active = cotangent
     constant = slope.number if isinstance(slope, Node) else slope
     mask = active if choice is None else choice if active is None else active & choice
+    if mask is not None:
+        mask = spread_to(mask, value.shape)
     if constant == 0.0:
         return Cotangent(spread_to(value.graph.constant(0.0), value.shape), mask)
     if constant != 1.0:

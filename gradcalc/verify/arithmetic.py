@@ -70,9 +70,10 @@ class _Objects:
                 return _each(lambda *elements: self.call(named, *elements), *inputs)
             given = twin
             return _each(lambda *elements: self.call(given, self, *elements), *inputs)
+        arrays = [np.asarray(i, dtype=object) for i in inputs]
         if isinstance(row, Reduction):
-            return row.twin(self, np.asarray(inputs[0], dtype=object), *node.params)
-        return row.forward(*(np.asarray(i, dtype=object) for i in inputs), *node.params)
+            return np.asarray(row.twin(self, *arrays, *node.params))[()]
+        return np.asarray(row.forward(*arrays, *node.params))[()]
 
 
 class Symbols(_Objects):

@@ -78,7 +78,7 @@ def _atom(value: sympy.Basic) -> Any:
         return mpmath.mpf(value.p) / value.q
     if value in (sympy.oo, -sympy.oo):
         return mpmath.inf if value is sympy.oo else -mpmath.inf
-    return mpmath.mpf(value.evalf(mpmath.mp.dps)) if value.is_finite else mpmath.nan
+    return mpmath.mpf(value.evalf(mpmath.mp.dps)) if value.is_real else mpmath.nan
 
 
 def _power(base: Any, exponent: Any) -> Any:

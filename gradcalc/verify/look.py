@@ -51,6 +51,10 @@ class Look:
         """sum_k w_k dy_k/dx_j, at x_j + step."""
         return self._sum(lambda term: term.slope(term.shifted(step)))
 
+    def vanishes(self) -> bool:
+        """Is the slope 0 as a formula, whatever the point?"""
+        return all(term.slope.expr == 0 for term in self.terms)
+
     def height(self, step: Any) -> Any:
         """sum_k w_k y_k, at x_j + step."""
         return self._sum(lambda term: term.value(term.shifted(step)))
@@ -97,7 +101,7 @@ class Look:
 def settled(compute: Callable[[], Any]) -> Any:
     """``compute()`` at a precision that is doubled until two results agree to 30 digits.
 
-    0 where every digit cancels at each precision; nan where there is no real value, or no end.
+    0 where all digits cancel even at the highest; nan where there is no real value, or no end.
     """
     before = None
     precision = 2 * PRECISION
@@ -106,19 +110,13 @@ def settled(compute: Callable[[], Any]) -> Any:
             value = compute()
             if mpmath.isnan(value):
                 return value
-            if before is not None:
-                if value == before or abs(value - before) <= abs(value) * mpmath.mpf(10) ** -30:
-                    return value
-                if _is_noise(before, precision // 2) and _is_noise(value, precision):
-                    return mpmath.mpf(0)
+            known = before is not None and value != 0
+            if known and abs(value - before) <= abs(value) * mpmath.mpf(10) ** -30:
+                return value
         before = value
         precision *= 2
-    return mpmath.nan
-
-
-def _is_noise(value: Any, precision: int) -> bool:
-    """Is ``value`` no larger than what rounding at this precision leaves of a cancelled sum?"""
-    return bool(abs(value) < mpmath.mpf(10) ** (-0.8 * precision))
+    # Smaller than any float64, and than what rounding leaves of a cancelled sum.
+    return mpmath.mpf(0) if abs(value) < mpmath.mpf(10) ** (-MOST // 2) else mpmath.nan
 
 
 def agreement(ours: float, true: Any) -> float:

@@ -138,6 +138,8 @@ class _Judge:
             return 0.0, _finding(look, "outside domain")
         with mpmath.workdps(PRECISION):
             true = look.slope(0)
+        if abs(true) < STEP and not look.vanishes():
+            true = settled(lambda: look.slope(0))  # 0 may be all that cancellation has left
         overflows = mpmath.isfinite(true) and math.isinf(look.ours) and float(true) == look.ours
         if overflows:
             return 0.0, _finding(look, "overflow", true=true)

@@ -1,0 +1,96 @@
+"""Figures of speed, each as a ratio to a peer in the same run: ``python tests/benchmarks``."""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from gradcalc.errors import Source
+from gradcalc.files.values import read_values
+from gradcalc.language.draws import Draws
+from gradcalc.problem import Problem, solve
+
+GRADCALC = str(Path(sys.executable).parent / "gradcalc")
+EXPR = "y = 3*a + 2*b*b + log(c)"
+FIRST = [GRADCALC, "eval", EXPR, "--at", "a=1,2,3", "--at", "b=3,4,5", "--at", "c=6,7,8"]
+FIRST += ["--weights", "0.1,1,0.0001"]
+LOOP = "y = x\nfor i in range({}):\n    y = sin(y)*1.01"
+
+
+def seconds(action: Callable[[], object], rounds: int) -> float:
+    """The median time of ``action``."""
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return median(times)
+
+
+def process(*command: str) -> Callable[[], object]:
+    return lambda: subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+
+
+def start_up() -> None:
+    imports = "import numpy, typer, rich.table"
+    for name, ours, theirs in (
+        ("first README command", FIRST, f"{imports}, sympy"),
+        ("the same, --no-check", [*FIRST, "--no-check"], imports),
+    ):
+        pairs = [
+            (seconds(process(*ours), 1), seconds(process(sys.executable, "-c", theirs), 1))
+            for _ in range(21)
+        ]
+        own, peer = (median(times) for times in zip(*pairs, strict=True))
+        report(f"{name} / importing its libraries", own / peer, 1.25, f"{own * 1e3:.0f} ms")
+
+
+def loop() -> None:
+    """Whole processes, so that memory is the loop's own; start-up is taken off by a loop of 1."""
+    times, memory = {}, 0
+    for steps in (1, 1_000, 100_000):
+        command = [GRADCALC, "eval", LOOP.format(steps), "--at", "x=0.5", "--no-check"]
+        times[steps] = seconds(process(*command), 7 if steps < 100_000 else 3)
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    short, long = ((times[n] - times[1]) / n for n in (1_000, 100_000))
+    report("a step of 100,000 / a step of 1,000", long / short, 1.5, f"{long * 1e6:.0f} µs")
+    report("peak memory of 100,000 steps, MB / 300", memory / 300, 1.0, f"{memory:.0f} MB")
+
+
+def million() -> None:
+    """The main expression over 1,000,000 elements from an .npz file, value and gradients."""
+    random = np.random.default_rng(0)
+    names = "abcw"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "points.npz"
+        np.savez(path, **{name: random.uniform(0.5, 1.5, 1_000_000) for name in names})
+        values = read_values(path, Draws())
+    a, b, c, w = (values[name] for name in names)
+    at = {name: values[name] for name in "abc"}
+
+    def by_hand() -> object:
+        return 3 * a + 2 * b * b + np.log(c), 3 * w, 4 * b * w, w / c
+
+    def ours() -> object:
+        return solve(Problem(Source(EXPR), at, [{None: w}], check=False))
+
+    pairs = [(seconds(ours, 1), seconds(by_hand, 1)) for _ in range(41)]
+    own, peer = (median(times) for times in zip(*pairs, strict=True))
+    report("1,000,000 elements / the formulas in NumPy", own / peer, 2.0, f"{own * 1e3:.1f} ms")
+
+
+def report(what: str, ratio: float, wanted: float, figure: str) -> None:
+    print(json.dumps({"what": what, "ratio": round(ratio, 2), "wanted": wanted, "figure": figure}))
+
+
+if __name__ == "__main__":
+    start_up()
+    loop()
+    million()

@@ -1,0 +1,100 @@
+"""What the tests of the rows share: points over a domain, and SymPy's derivatives there."""
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import mpmath
+import numpy as np
+import sympy
+
+from gradcalc.compute.evaluate import evaluate
+from gradcalc.derive.reverse import seed, vjp
+from gradcalc.graph import PRIMITIVES, Graph, Node
+from gradcalc.primitives.rule import Elementwise, Reduction
+from gradcalc.verify.arithmetic import Symbols
+from gradcalc.verify.formula import Formula
+from gradcalc.verify.look import settled
+
+ELEMENTWISE = [row for row in PRIMITIVES.values() if isinstance(row, Elementwise)]
+SMOOTH = [row for row in ELEMENTWISE if any(row.partials)]
+REDUCTIONS = [row for row in PRIMITIVES.values() if isinstance(row, Reduction)]
+
+# Ordinary values, tails, and what is next to nothing: on both sides of 0.
+SIZES = [1e-300, 1e-200, 1e-30, 1e-9, 0.1, 0.37, 0.5, 0.999, 1.0, 1.7, 2.0, 3.3, 9.0, 19.5]
+SIZES += [40.0, 300.0, 354.9, 700.0, 744.0, 1e5, 1e10, 1e100, 1e200, 1e300]
+DENORMAL = 1e-320  # an error that only numbers without full precision have
+POINTS = [sign * size for size in SIZES for sign in (1.0, -1.0)]
+
+
+def points(row: Elementwise) -> list[np.ndarray[Any, Any]]:
+    """Arrays of inputs for ``row``, inside its domain and off its kinks."""
+    arity = len(row.partials) - row.conditions
+    values = np.array(list(product(POINTS, repeat=arity))).T
+    conditions = [np.arange(values.shape[1]) % 2 == 0] * row.conditions
+    graph = Graph()
+    leaves = [graph.leaf(f"x{i}", v.shape) for i, v in enumerate(values)]
+    inputs = [*(graph.constant(c) for c in conditions), *leaves]
+    known = dict(zip(leaves, values, strict=True))
+    keep = np.ones(values.shape[1], dtype=bool)
+    inside = row.domain(*inputs)
+    if isinstance(inside, Node):
+        keep &= evaluate([inside], known)[0]
+    for kink in row.kinks(*inputs) if row.kinks else ():
+        keep &= np.abs(evaluate([kink], known)[0]) > 0
+    return [c[keep] for c in conditions] + [v[keep] for v in values]
+
+
+def gradients(apply: Callable[..., Node], values: list[Any], order: int = 1) -> list[Any]:
+    """d^order sum(apply(x))/dx_i^order for each numeric input, in float64."""
+    graph = Graph()
+    inputs = [
+        graph.constant(v) if np.asarray(v).dtype == bool else graph.leaf(f"x{i}", np.shape(v))
+        for i, v in enumerate(values)
+    ]
+    leaves = [n for n in inputs if n.params and n.params[0] in {f"x{i}" for i in range(9)}]
+    results = []
+    for leaf in leaves:
+        node: Node | None = apply(*inputs)
+        for _ in range(order):
+            assert node is not None
+            node = vjp({node: seed(node, np.ones(node.shape))}, [leaf])[leaf]
+            if node is None:
+                break
+        known = dict(zip(inputs, values, strict=True))
+        zeros = np.zeros(leaf.shape)
+        results.append(zeros if node is None else evaluate([node], known)[0])
+    return results
+
+
+def formulas(row: Elementwise, order: int = 1) -> tuple[list[Any], list[Formula]]:
+    """The symbols of the row's numeric inputs, and the derivatives of its twin by each."""
+    arity = len(row.partials) - row.conditions
+    symbols = [sympy.Symbol(f"x{i}", real=True) for i in range(arity)]
+    conditions = [sympy.Symbol(f"c{i}") for i in range(row.conditions)]
+    arithmetic = Symbols()
+    twin = row.twin
+    inputs = [*conditions, *symbols]
+    expr = (
+        getattr(arithmetic, twin)(*inputs) if isinstance(twin, str) else twin(arithmetic, *inputs)
+    )
+    return inputs, [Formula(sympy.diff(expr, s, order)) for s in symbols]
+
+
+def truth(inputs: list[Any], formula: Formula, point: tuple[Any, ...]) -> Any:
+    """The value of a formula at an exact float64 point, to at least 30 digits."""
+    numbers = [bool(v) if isinstance(v, np.bool_) else mpmath.mpf(float(v)) for v in point]
+    return settled(lambda: formula(dict(zip(inputs, numbers, strict=True))))
+
+
+def ulps(ours: float, true: Any) -> float:
+    """How many units in the last place of the true value lie between it and ``ours``."""
+    nearest = float(true)
+    if ours == nearest or (np.isnan(ours) and mpmath.isnan(true)):
+        return 0.0
+    if not np.isfinite(ours) or not np.isfinite(nearest):
+        return np.inf
+    error = abs(mpmath.mpf(ours) - true)
+    if error < DENORMAL:
+        return 0.0
+    return float(error / mpmath.mpf(float(np.spacing(abs(nearest)))))
