@@ -26,12 +26,22 @@ def run_tiles(
         tile = slice(start, start + rows)
         local = {node: _cut(array, shape, tile) for node, array in outer.items()}
         for node in nodes:
-            local[node] = node.primitive.forward(*[local[i] for i in node.inputs])
-            if node in results:
-                results[node][tile] = local[node]
+            out = results[node][tile] if node in results else None
+            local[node] = _apply(node, [local[i] for i in node.inputs], out)
             for source in dead[node]:
                 del local[source]  # its memory, still in the cache, serves the next node
     return results
+
+
+def _apply(node: Node, inputs: list[Array], out: Array | None) -> Array:
+    """The value of ``node``; into ``out``, if there is one and NumPy can write there directly."""
+    ufunc = getattr(np, node.primitive.name, None)
+    if isinstance(ufunc, np.ufunc):
+        return ufunc(*inputs, out=out)
+    value = node.primitive.forward(*inputs)
+    if out is not None:
+        out[...] = value
+    return value
 
 
 def _cut(array: Array, shape: tuple[int, ...], tile: slice) -> Array:

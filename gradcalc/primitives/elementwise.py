@@ -152,9 +152,16 @@ def _share(a: Node, b: Node) -> Node:
     return where(equal(a, b), 0.5, 1.0)
 
 
+def _where(condition: Array, a: Array, b: Array) -> Array:
+    """np.where, without the copy when ``a`` is taken everywhere: most masks leave nothing out."""
+    if np.shape(a) == np.shape(condition) and np.all(condition):
+        return a
+    return np.where(condition, a, b)
+
+
 where: Elementwise = elementwise(
     "where",
-    np.where,
+    _where,
     "where",
     conditions=1,
     partials=(None, lambda c, a, b, y: 1.0, lambda c, a, b, y: 1.0),
