@@ -79,7 +79,7 @@ def whole(text: str, label: str) -> tuple[Source, Span]:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """A hint with the known names nearest to ``name``, or None when none is near."""
-    near = get_close_matches(name, list(known), n=2)
+    near = get_close_matches(name, list(known), n=2, cutoff=0.65)
     return f"did you mean {' or '.join(repr(n) for n in near)}?" if near else None
 
 

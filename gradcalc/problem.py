@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from gradcalc.compute.evaluate import evaluate
 from gradcalc.derive.reverse import seed, vjp
 from gradcalc.errors import GradcalcError, Source, did_you_mean, whole
-from gradcalc.graph import Array, Node, Shape
+from gradcalc.graph import Array, Cotangent, Node, Shape
 from gradcalc.language.draws import Draws
 from gradcalc.language.interpreter import Trace, run
 from gradcalc.language.literals import Weights
 from gradcalc.language.program import compile_program
+from gradcalc.primitives.rule import spread_to
+from gradcalc.primitives.shapes import reshape
 from gradcalc.verify.findings import Check
 
-CHECK_SECONDS = 10.0
+if TYPE_CHECKING:
+    from gradcalc.verify.verdict import Traced
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Problem:
     wrt: the leaves whose gradients are wanted (None: all); output: what is differentiated (None:
         what the program assigns last).
     expect: leaf -> gradient (None: no gradient), compared to ``rtol`` and ``atol``.
+    check: compare with SymPy's derivative, for at most ``check_seconds``.
     """
 
     expr: Source
@@ -49,6 +54,7 @@ class Problem:
     atol: float = 0.0
     draws: Draws = field(default_factory=Draws)
     check: bool = True
+    check_seconds: float = 10.0
 
 
 class Pass(NamedTuple):
@@ -89,8 +95,7 @@ class Result:
         return "mismatch" if failed else "ok"
 
 
-@dataclass(frozen=True)
-class _Backward:
+class _Backward(NamedTuple):
     """One pass as nodes: the weighted outputs, their weights, and the gradients by leaf."""
 
     outputs: dict[str, Node]
@@ -103,13 +108,14 @@ def solve(problem: Problem) -> Result:
 
     Raises GradcalcError for whatever is wrong with the text, the values or the weights.
     """
-    trace = run(compile_program(problem.expr), problem.at, problem.draws)
+    trace = run(compile_program(problem.expr, frozenset(problem.at)), problem.at, problem.draws)
     leaves = _leaves(problem, trace)
+    _check_expectation(problem, leaves)
     if len(problem.passes) > 1 and not problem.retain_graph:
         raise GradcalcError(
             "graph-freed",
             "a second backward pass through a graph that the first one freed",
-            "leave out --no-retain-graph, or give one --weights",
+            "keep the graph (leave out --no-retain-graph), or ask for one pass only",
         )
     passes = [_backward(problem, trace, leaves, weights) for weights in problem.passes]
     state: dict[str, Node | None] = dict.fromkeys(leaves)
@@ -121,16 +127,51 @@ def solve(problem: Problem) -> Result:
     asked = list(dict.fromkeys(node for node in nodes if node is not None))
     values = dict(zip(asked, evaluate(asked, trace.values), strict=True))
     gradients = _valued(state, values)
-    result_passes = [Pass(p.weights, _valued(p.gradients, values)) for p in passes]
+    check = Check("off")
+    if problem.check:
+        # SymPy and mpmath cost more time than all the rest, so only a check imports them.
+        from gradcalc.verify.entry import Claim
+        from gradcalc.verify.verdict import Traced
+        from gradcalc.verify.verdict import check as verify
+
+        claims = [Claim([p.weights], _valued(p.gradients, values), p.gradients) for p in passes]
+        if len(passes) > 1 and not problem.zero_grad:  # the sum of all passes is printed too
+            claims.append(Claim([p.weights for p in passes], gradients, state))
+        known = {name: leaf for name, leaf in leaves.items() if leaf is not None}
+        traced = Traced(outputs, known, trace.values, trace.conditions)
+        again = partial(_again, problem, tuple(outputs), tuple(known))
+        check = verify(traced, claims, again, problem.check_seconds)
+    mismatches = _mismatches(problem, gradients)
     return Result(
         problem,
         {name: values[node] for name, node in outputs.items()},
         gradients,
-        result_passes,
-        _check(problem, trace, leaves, outputs, passes, result_passes),
-        _mismatches(problem, gradients),
+        [Pass(p.weights, _valued(p.gradients, values)) for p in passes],
+        replace(check, status="mismatch") if mismatches and problem.check else check,
+        mismatches,
         _warnings(problem, trace, gradients),
     )
+
+
+def _again(
+    problem: Problem, outputs: Sequence[str], leaves: Sequence[str], leaf: str, j: int, value: float
+) -> Traced | None:
+    """What the program computes with one leaf element changed; None where it has no such result."""
+    from gradcalc.verify.verdict import Traced
+
+    moved = np.array(problem.at[leaf])
+    moved.flat[j] = value
+    try:
+        trace = run(
+            compile_program(problem.expr, frozenset(problem.at)),
+            {**problem.at, leaf: moved[()]},
+            Draws(problem.draws.seed),
+        )
+        found = {name: trace.names[name] for name in outputs}
+        known = {name: trace.leaves[name] for name in leaves}
+    except (GradcalcError, KeyError):
+        return None
+    return Traced(found, known, trace.values, trace.conditions)
 
 
 def _leaves(problem: Problem, trace: Trace) -> dict[str, Node | None]:
@@ -140,48 +181,63 @@ def _leaves(problem: Problem, trace: Trace) -> dict[str, Node | None]:
             error = GradcalcError(
                 "not-a-leaf",
                 f"'{name}' is not a leaf: the program assigns it before it reads it",
-                f"leave out --at {name}=..., or rename one of the two",
+                f"leave out the value of '{name}', or rename one of the two",
             )
             raise trace.error(error, name)
     names = list(problem.at) if problem.wrt is None else list(problem.wrt)
     for name in names:
         if name not in problem.at:
-            hint = did_you_mean(name, problem.at) or f"its leaves are {', '.join(problem.at)}"
-            error = GradcalcError("unknown-leaf", f"'{name}' is not a leaf of the program", hint)
-            raise error.located(*whole(name, "wrt"))
+            raise _no_leaf(name, problem.at).located(*whole(name, "wrt"))
     return {name: trace.leaves.get(name) for name in names}
+
+
+def _check_expectation(problem: Problem, leaves: Mapping[str, Node | None]) -> None:
+    for name in problem.expect or ():
+        if name not in leaves:
+            raise _no_leaf(name, leaves).located(*whole(name, "expect"))
+
+
+def _no_leaf(name: str, leaves: Iterable[str]) -> GradcalcError:
+    hint = did_you_mean(name, leaves) or f"the leaves with values are {', '.join(leaves)}"
+    return GradcalcError("unknown-leaf", f"'{name}' is not a leaf of the program", hint)
 
 
 def _backward(
     problem: Problem, trace: Trace, leaves: Mapping[str, Node | None], weights: Weights
 ) -> _Backward:
     """One pass of reverse mode from all of its weighted outputs."""
-    chosen = {problem.output: None} if not weights else dict(weights)
+    chosen = {None: None} if not weights else dict(weights)
+    if problem.output is not None and chosen.keys() - {None, problem.output}:
+        raise GradcalcError(
+            "weights",
+            f"the weights name other outputs than '{problem.output}', which is asked for",
+            "leave out --output: what has weights is an output",
+        )
     outputs: dict[str, Node] = {}
     numbers: dict[str, Array] = {}
+    seeds: list[tuple[Node, Cotangent]] = []
     for key, given in chosen.items():
         name = _output(problem, trace, key)
         if name in outputs:
             raise GradcalcError("weights", f"the output '{name}' has two weights in one pass")
         node = trace.names[name]
-        if given is not None and problem.expand and node.size == 1:
-            given = np.sum(given)  # the one element stands for each: its weights add up
         outputs[name] = node
         try:
+            if given is not None and problem.expand and node.size == 1:
+                # As many copies of the one element as there are weights.
+                node = spread_to(reshape(node, params=((1,) * np.ndim(given),)), np.shape(given))
             numbers[name] = _weights(name, node, given)
         except GradcalcError as error:
             raise trace.error(error, name) from None
-    seeds: dict[Node, Array] = {}
-    for name, node in outputs.items():  # two names of one value: their weights add up
-        seeds[node] = numbers[name] if node not in seeds else seeds[node] + numbers[name]
-    cotangents = {node: seed(node, weights) for node, weights in seeds.items()}
-    found = vjp(cotangents, [leaf for leaf in leaves.values() if leaf is not None])
+        seeds.append((node, seed(node, numbers[name])))
+    found = vjp(seeds, [leaf for leaf in leaves.values() if leaf is not None])
     gradients = {name: found[leaf] if leaf is not None else None for name, leaf in leaves.items()}
     return _Backward(outputs, numbers, gradients)
 
 
 def _output(problem: Problem, trace: Trace, name: str | None) -> str:
     """The name of an output that the program really assigned; None is its result."""
+    label = "weights" if name else "output"
     name = name or problem.output or trace.output
     if name is None:
         raise GradcalcError(
@@ -190,7 +246,7 @@ def _output(problem: Problem, trace: Trace, name: str | None) -> str:
     if name not in trace.names:
         hint = did_you_mean(name, trace.names) or f"it assigns {', '.join(trace.names)}"
         error = GradcalcError("unknown-output", f"the program assigns no '{name}'", hint)
-        raise error.located(*whole(name, "output"))
+        raise error.located(*whole(name, label))
     return name
 
 
@@ -201,7 +257,7 @@ def _weights(name: str, node: Node, given: Array | None) -> Array:
             raise GradcalcError(
                 "weights-needed",
                 f"'{name}' has shape {node.shape}: a gradient needs one weight an element",
-                "--weights 1 weighs each element 1; gradcalc jacobian shows all derivatives",
+                "--weights 1 weighs each element 1",
             )
         return np.float64(1.0)
     shape: Shape = np.shape(given)
@@ -229,30 +285,6 @@ def _valued(
     nodes: Mapping[str, Node | None], values: Mapping[Node, Array]
 ) -> dict[str, Array | None]:
     return {name: None if node is None else values[node] for name, node in nodes.items()}
-
-
-def _check(
-    problem: Problem,
-    trace: Trace,
-    leaves: Mapping[str, Node | None],
-    outputs: Mapping[str, Node],
-    passes: Sequence[_Backward],
-    results: Sequence[Pass],
-) -> Check:
-    """The verdict on all that was computed."""
-    if not problem.check:
-        return Check("off")
-    # SymPy and mpmath cost more time than all the rest, so only a check imports them.
-    from gradcalc.verify.look import Reading
-    from gradcalc.verify.verdict import check
-
-    readings = [
-        Reading(result.weights, result.gradients, one.gradients)
-        for one, result in zip(passes, results, strict=True)
-    ]
-    reached = {name for one in passes for name, g in one.gradients.items() if g is not None}
-    known = {name: leaf for name, leaf in leaves.items() if leaf is not None and name in reached}
-    return check(outputs, known, readings, trace.values, trace.conditions, CHECK_SECONDS)
 
 
 def _mismatches(problem: Problem, gradients: Mapping[str, Array | None]) -> list[str]:

@@ -13,8 +13,8 @@ from gradcalc.derive.reverse import seed, vjp
 from gradcalc.graph import PRIMITIVES, Graph, Node
 from gradcalc.primitives.rule import Elementwise, Reduction
 from gradcalc.verify.arithmetic import Symbols
+from gradcalc.verify.entry import settled
 from gradcalc.verify.formula import Formula
-from gradcalc.verify.look import settled
 
 ELEMENTWISE = [row for row in PRIMITIVES.values() if isinstance(row, Elementwise)]
 SMOOTH = [row for row in ELEMENTWISE if any(row.partials)]
@@ -58,7 +58,7 @@ def gradients(apply: Callable[..., Node], values: list[Any], order: int = 1) -> 
         node: Node | None = apply(*inputs)
         for _ in range(order):
             assert node is not None
-            node = vjp({node: seed(node, np.ones(node.shape))}, [leaf])[leaf]
+            node = vjp([(node, seed(node, np.ones(node.shape)))], [leaf])[leaf]
             if node is None:
                 break
         known = dict(zip(inputs, values, strict=True))

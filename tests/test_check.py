@@ -39,7 +39,10 @@ def checked(expr: str, weights: Any = None, **at: Any) -> Result:
         ("sqrt(x)**2", 0.0, "removable singularity", 1.0, None, None),
         ("x*9**9**9", 1.0, "overflow", "4.28", None, None),
         ("(1 + x) - 1 - x + 1e-20*x", 0.1, "rounded", 1e-20, None, None),
-        ("x if x > 0 else 2*x", 0.0, "branch", None, None, None),
+        ("x if x > 0 else 2*x", 0.0, "kink", None, 2.0, 1.0),
+        ("x if x > 0 else 1 + x", 0.0, "jump", None, 1.0, 1.0),
+        ("log(1 + exp(x))", 800.0, "overflow", 1.0, None, None),
+        ("sum(stack(x, 2)[stack(x, 2) > 0])", 0.0, "kink", None, 0.0, 1.0),
     ],
 )
 def test_a_special_point_is_flagged_with_its_values(

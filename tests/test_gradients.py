@@ -64,7 +64,7 @@ def traced(text: str, a: Any, b: Any, s: float) -> tuple[Trace, Node, dict[Node,
     trace = run(compile_program(Source(text)), at, Draws(0))
     assert trace.output is not None
     output = trace.names[trace.output]
-    found = vjp({output: seed(output, np.float64(1.0))}, trace.leaves.values())
+    found = vjp([(output, seed(output, np.float64(1.0)))], trace.leaves.values())
     return trace, output, {leaf: node for leaf, node in found.items() if node is not None}
 
 

@@ -134,7 +134,7 @@ def test_a_transpose_is_the_adjoint_of_its_row(name: str) -> None:
     for position, leaf in enumerate(inputs):
         if leaf.truth:
             continue
-        pulled = vjp({node: seed(node, w)}, [leaf])[leaf]
+        pulled = vjp([(node, seed(node, w))], [leaf])[leaf]
         assert pulled is not None
         known = dict(zip(inputs, values, strict=True))
         if name == "stack":  # linear in both together: the others are 0

@@ -35,6 +35,9 @@ def evaluate(
         str | None, typer.Option(help="The name to differentiate; by default the last one.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of randn and uniform.", min=0)] = None,
+    check_time: Annotated[
+        float, typer.Option(help="Seconds that the check may take.", min=0.0)
+    ] = 10.0,
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Do not check against SymPy.")
     ] = False,
@@ -51,6 +54,7 @@ def evaluate(
     from gradcalc.files.texts import read_program
     from gradcalc.files.values import names_of, read_at, read_weights
     from gradcalc.language.draws import Draws
+    from gradcalc.language.syntax import normalize
     from gradcalc.problem import Problem, solve
 
     try:
@@ -64,9 +68,10 @@ def evaluate(
                 retain_graph=not no_retain_graph,
                 expand=expand,
                 wrt=None if wrt is None else names_of(wrt),
-                output=output,
+                output=None if output is None else normalize(output),
                 draws=draws,
                 check=not no_check,
+                check_seconds=check_time,
             )
         )
     except GradcalcError as error:

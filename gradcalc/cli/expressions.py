@@ -28,7 +28,10 @@ class ExpressionCommand(TyperCommand):
             elif arg.startswith("-") and OPTION.fullmatch(arg):
                 options.append(arg)
                 if arg in with_value:
-                    options.extend(value for value in [next(rest, None)] if value is not None)
+                    value = next(rest, None)
+                    if value is None:
+                        return super().parse_args(ctx, args)  # which says that it is missing
+                    options.append(value)
             else:
                 expressions.append(arg)
         return super().parse_args(ctx, [*options, "--", *expressions])

@@ -1,6 +1,6 @@
 """Reverse mode: the vector-Jacobian product, as further nodes of the same graph."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -19,21 +19,23 @@ def seed(output: Node, weights: Array) -> Cotangent:
     return Cotangent(graph.constant(weights), active)
 
 
-def vjp(seeds: Mapping[Node, Cotangent], leaves: Iterable[Node]) -> dict[Node, Node | None]:
+def vjp(seeds: Iterable[tuple[Node, Cotangent]], leaves: Iterable[Node]) -> dict[Node, Node | None]:
     """wᵀJ: for each leaf the node of sum_k w_k * dy_k/dleaf, of the leaf's shape.
 
-    seeds: the outputs with their cotangents, each of its output's shape. All of them flow in one
-    pass, as in one call of ``torch.autograd.backward``.
+    seeds: outputs with their cotangents, each of its output's shape; those of one node add up. All
+    of them flow in one pass, as in one call of ``torch.autograd.backward``.
     Returns None for a leaf that no output depends on.
     """
     wanted = list(leaves)
-    cotangents = dict(seeds)
-    between = _between(wanted, seeds)
+    cotangents: dict[Node, Cotangent] = {}
+    for output, cotangent in seeds:
+        _accumulate(cotangents, output, cotangent)
+    between = _between(wanted, cotangents)
     useful = set(between)
     for node in reversed(between):
-        cotangent = cotangents.get(node)
-        if cotangent is None or not node.inputs:
+        if node not in cotangents or not node.inputs:
             continue
+        cotangent = cotangents[node]
         node.graph.origin = node.origin
         for position, source in enumerate(node.inputs):
             if source not in useful:

@@ -15,10 +15,10 @@ from typing import TypeAlias
 import numpy as np
 
 from gradcalc.errors import GradcalcError
-from gradcalc.graph import PRIMITIVES, Graph, Node, Primitive, as_number, size_of
+from gradcalc.graph import LARGEST, PRIMITIVES, Graph, Node, Primitive, as_number, size_of
 from gradcalc.language.draws import Draws
 from gradcalc.primitives import linalg, reductions, shapes
-from gradcalc.primitives.elementwise import absolute
+from gradcalc.primitives.elementwise import absolute, not_equal
 from gradcalc.primitives.rule import Elementwise
 
 Axes: TypeAlias = tuple[int, ...] | None
@@ -28,13 +28,12 @@ Builder: TypeAlias = Callable[..., Node]
 FUNCTIONS: dict[str, Builder] = {
     name: row for name, row in PRIMITIVES.items() if isinstance(row, Elementwise)
 }
-KEYWORDS = {"dim": "axis", "keepdim": "keepdims"}  # PyTorch's spelling -> NumPy's
+KEYWORDS = {"dim": "axis", "keepdim": "keepdims", "p": "ord", "steps": "num"}  # PyTorch -> NumPy
 HABITS = {
     "ln": "did you mean 'log'? It is the natural logarithm",
     "pow": "a power is written a**b or a^b",
     "range": "range(n) belongs to a for loop; linspace(start, stop, num) makes an array",
     "float": "every value is a float64 already",
-    "tensor": "did you mean 'array'?",
     "print": "every name that the program assigns can be shown: --output NAME",
 }
 
@@ -68,7 +67,9 @@ def _axes(x: Node, axis: Axes) -> tuple[int, ...]:
             raise GradcalcError(
                 "axis",
                 f"axis {one} is out of range for shape {x.shape}",
-                "the larger of two arrays is maximum(a, b)" if x.ndim == 0 else None,
+                f"there are {x.ndim} axes"
+                if x.ndim
+                else "a number has no axes; maximum(a, b) and minimum(a, b) compare two numbers",
             )
     normal = tuple(sorted({one % x.ndim for one in axis}))
     if len(normal) != len(axis):
@@ -107,14 +108,24 @@ def min_(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
 
 
 @function
-def norm(x: Node, ord: float | None = None, axis: Axes = None, keepdims: bool = False) -> Node:
-    if ord not in (None, 2.0) and axis is None and x.ndim > 1:
+def norm(
+    x: Node, ord: float | str | None = None, axis: Axes = None, keepdims: bool = False
+) -> Node:
+    """numpy.linalg.norm, of a matrix Frobenius's only: sum(abs(x)**ord)**(1/ord), by default 2."""
+    matrix = x.ndim > 1 if axis is None else len(axis) > 1
+    if ord == "fro" if not matrix else ord not in (None, "fro"):
         raise GradcalcError(
-            "unsupported", "norms of a matrix are Frobenius's here", "leave ord out, or give axis"
+            "unsupported",
+            "the only norm of a matrix here is Frobenius's",
+            "leave ord out, or give one axis",
         )
-    size = absolute(x)
-    if ord in (None, 2.0):
+    if ord in (None, 2.0, "fro"):
         return _reduce(reductions.norm, x, axis, keepdims)
+    if isinstance(ord, str) or ord is None:
+        raise GradcalcError("arguments", f"there is no norm '{ord}'", "ord is a number or 'fro'")
+    if ord == 0.0:
+        return sum_(not_equal(x, 0.0), axis, keepdims)
+    size = absolute(x)
     if ord == inf:
         return max_(size, axis, keepdims)
     if ord == -inf:
@@ -130,6 +141,9 @@ def norm(x: Node, ord: float | None = None, axis: Axes = None, keepdims: bool = 
 @function
 def array(x: Node) -> Node:
     return x
+
+
+FUNCTIONS["tensor"] = array
 
 
 @function
@@ -216,10 +230,12 @@ def ones(graph: Graph, *shape: int) -> Node:
 
 @function
 def linspace(start: Node, stop: Node, num: int = 50) -> Node:
+    if not 0 <= num <= LARGEST:
+        raise GradcalcError("arguments", f"linspace cannot make {num:,} numbers")
     if start.number is not None and stop.number is not None:
         return start.graph.constant(np.linspace(start.number, stop.number, num))
-    steps = start.graph.constant(np.linspace(0.0, 1.0, num))
-    return start + (stop - start) * steps
+    steps = np.linspace(0.0, 1.0, num).reshape(num, *(1,) * builtins.max(start.ndim, stop.ndim))
+    return start + (stop - start) * start.graph.constant(steps)
 
 
 @function

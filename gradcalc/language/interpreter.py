@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcalc.compute.evaluate import evaluate
 from gradcalc.errors import GradcalcError, did_you_mean
-from gradcalc.graph import Array, Graph, Node, as_truth
+from gradcalc.graph import PRIMITIVES, Array, Graph, Node, as_truth
 from gradcalc.language import functions
 from gradcalc.language.draws import Draws
 from gradcalc.language.functions import FUNCTIONS, HABITS, KEYWORDS, Axes, Operand
@@ -34,7 +34,7 @@ class Trace:
     places: dict[str, ast.AST] = field(default_factory=dict)  # where each name got its value
     leaves: dict[str, Node] = field(default_factory=dict)
     values: dict[Node, Array] = field(default_factory=dict)
-    conditions: list[Node] = field(default_factory=list)  # that decided a branch or a loop
+    conditions: list[Node] = field(default_factory=list)  # whose values steered the program
     output: str | None = None  # the name that was assigned last
 
     def error(self, error: GradcalcError, name: str) -> GradcalcError:
@@ -83,6 +83,12 @@ class _Machine:
         self.names_before: dict[str, Node] = {}
 
     def run(self) -> None:
+        try:
+            self._run()
+        except MemoryError:
+            raise GradcalcError("out-of-memory", "the values do not fit into memory") from None
+
+    def _run(self) -> None:
         code = self.program.code
         steps = {name[4:]: getattr(self, name) for name in dir(self) if name.startswith("_do_")}
         instruction = code[0]
@@ -129,17 +135,33 @@ class _Machine:
                 f"the truth of {node.size} elements (shape {node.shape}) is not one truth",
                 "choose element by element: where(condition, a, b); combine with & and |",
             )
+        return bool(np.all(self.steering(node)))
+
+    def steering(self, node: Node) -> Array:
+        """The value of a node that decides what the program does next."""
         self.trace.conditions.append(node)
-        return bool(np.all(self.value(node)))
+        return self.value(node)
 
     def integers(self, value: Any) -> np.ndarray[Any, np.dtype[np.intp]]:
         """``value`` as whole numbers, known now (an axis, a length, an index)."""
-        number = np.asarray(self.value(value), dtype=np.float64)
+        number = np.asarray(self.steering(self.array(value)), dtype=np.float64)
         if not np.all(np.isfinite(number)) or np.any(number != np.rint(number)):
-            raise GradcalcError("integer", "a whole number is wanted here")
+            found = np.ravel(number)[0] if number.size else "nothing"
+            hint = f"this is {found:.10g}" if number.size else "this is an empty array"
+            raise GradcalcError("integer", "a whole number is wanted here", hint)
         if np.any(np.abs(number) > 2**53):
-            raise GradcalcError("integer", "this number is too large here")
+            raise GradcalcError("integer", "this number is too large here", f"at most {2**53}")
         return number.astype(np.intp)
+
+    def integer(self, value: Any) -> int:
+        """``value`` as one whole number, known now."""
+        return int(self.single(self.integers(value)))
+
+    def single(self, array: Array) -> Any:
+        """The element of an array of one."""
+        if np.size(array) != 1:
+            raise GradcalcError("single", f"one number is wanted here, not shape {np.shape(array)}")
+        return np.ravel(array)[0]
 
     # Names and constants
 
@@ -261,7 +283,7 @@ class _Machine:
 
     def _do_range(self, instruction: Instruction) -> None:
         count = instruction.argument
-        bounds = [int(self.integers(value)) for value in self.stack[len(self.stack) - count :]]
+        bounds = [self.integer(value) for value in self.stack[len(self.stack) - count :]]
         del self.stack[len(self.stack) - count :]
         if not 1 <= count <= 3 or (count == 3 and bounds[2] == 0):
             raise GradcalcError("arguments", "range takes a stop, or a start, a stop and a step")
@@ -281,7 +303,7 @@ class _Machine:
     # Parts of arrays
 
     def _do_slice(self, instruction: Instruction) -> None:
-        bounds = [None if b is None else int(self.integers(b)) for b in self.stack[-3:]]
+        bounds = [None if b is None else self.integer(b) for b in self.stack[-3:]]
         del self.stack[-3:]
         if bounds[2] == 0:
             raise GradcalcError("index", "the step of a slice cannot be 0")
@@ -298,15 +320,21 @@ class _Machine:
             return item
         node = self.array(item)
         if node.truth:
-            return np.asarray(self.value(node))
+            return np.asarray(self.steering(node))
         whole = self.integers(node)
         return whole if whole.ndim else int(whole)
 
     def _at(self, x: Node, items: Sequence[Any]) -> Node:
         flat: list[Any] = []
         for item in items:
-            boolean = isinstance(item, np.ndarray) and item.dtype == bool
-            flat.extend(item.nonzero() if boolean else [item])
+            if isinstance(item, np.ndarray) and item.dtype == bool:
+                if item.ndim == 0:
+                    raise GradcalcError(
+                        "index", "one truth value cannot index", "choose with where, or with if"
+                    )
+                flat.extend(item.nonzero())
+            else:
+                flat.append(item)
         return shapes.index(x, params=(shapes.Index(tuple(flat)),))
 
     def _do_attribute(self, instruction: Instruction) -> None:
@@ -324,28 +352,39 @@ class _Machine:
 
     # Calls
 
-    def _do_call(self, instruction: Instruction) -> None:
+    def _do_operate(self, instruction: Instruction) -> None:
+        name, count = instruction.argument
+        inputs = [self.array(value) for value in self.stack[len(self.stack) - count :]]
+        del self.stack[len(self.stack) - count :]
+        build = functions.matmul if name == "matmul" else PRIMITIVES[name]
+        self.stack.append(build(*inputs))
+
+    def _do_method(self, instruction: Instruction) -> None:
+        self._do_call(instruction, method=True)
+
+    def _do_call(self, instruction: Instruction, method: bool = False) -> None:
         name, count, words = instruction.argument
         total = count + len(words)
         given = self.stack[len(self.stack) - total :]
         del self.stack[len(self.stack) - total :]
         build = FUNCTIONS.get(name)
-        if build is None or name in self.trace.names or name in self.at:
-            assert isinstance(instruction.node, ast.Call)  # operators are always known
-            raise self.program.error(self._not_callable(name), instruction.node.func)
+        shadowed = not method and (name in self.trace.names or name in self.at)
+        if build is None or shadowed:
+            assert isinstance(instruction.node, ast.Call)
+            raise self.program.error(self._not_callable(name, shadowed), instruction.node.func)
         arguments, options = self._bind(
             name, build, given[:count], dict(zip(words, given[count:], strict=True))
         )
         self.stack.append(build(*arguments, **options))
 
-    def _not_callable(self, name: str) -> GradcalcError:
-        if name in self.trace.names or name in self.at:
+    def _not_callable(self, name: str, shadowed: bool) -> GradcalcError:
+        if shadowed:
             return GradcalcError(
                 "not-callable",
                 f"'{name}' is a value and cannot be called",
                 f"write a product with *: {name}*(...)",
             )
-        hint = HABITS.get(name) or did_you_mean(name, FUNCTIONS)
+        hint = HABITS.get(name) or did_you_mean(name, FUNCTIONS) or "the README lists the functions"
         return GradcalcError("unknown-function", f"unknown function '{name}'", hint)
 
     def _bind(
@@ -366,7 +405,7 @@ class _Machine:
                 if len(rest) == 1 and takes is Node and isinstance(rest[0], Listing):
                     rest = list(rest[0])
                 if takes is int:  # lengths, one by one or as one tuple
-                    arguments.extend(n for value in rest for n in self._convert(value, Axes))
+                    arguments.extend(n for value in rest for n in self._convert(value, Axes) or ())
                 else:
                     arguments.extend(self._convert(value, takes) for value in rest)
                 rest = []
@@ -399,9 +438,11 @@ class _Machine:
         if value is None:
             return None
         if takes is int:
-            return int(self.integers(value))
+            return self.integer(value)
         if takes == Axes:
-            return tuple(int(i) for i in np.atleast_1d(self.integers(value)))
+            return tuple(int(i) for i in np.ravel(self.integers(value)))
         if takes is bool:
             return self.truth(value)
-        return float(self.value(value))
+        if isinstance(value, str):
+            return value
+        return float(self.single(self.steering(self.array(value))))

@@ -23,6 +23,7 @@ def bindings(source: Source, draws: Draws) -> dict[str, Array]:
     Raises GradcalcError for whatever is not an assignment.
     """
     tree = parse(source)
+    _check_collisions(tree, source)
     for statement in tree.body:
         if isinstance(statement, ast.Expr):
             raise GradcalcError(
@@ -47,6 +48,7 @@ def value(source: Source, draws: Draws) -> Array:
 def weights(source: Source, draws: Draws) -> dict[str | None, Array | None]:
     """The weights of one backward pass, from ``0.1,1`` or ``y=0.1,1; z``."""
     tree = parse(source)
+    _check_collisions(tree, source)
     result: dict[str | None, Array | None] = {}
     for statement in tree.body:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name):
@@ -68,6 +70,24 @@ def weights(source: Source, draws: Draws) -> dict[str | None, Array | None]:
         else:
             result.update({name: _numbers(trace, name) for name in trace.names})
     return result
+
+
+def _check_collisions(tree: ast.Module, source: Source) -> None:
+    """The parser normalises names (NFKC), so that two spellings may turn out to be one name."""
+    seen: set[str] = set()
+    for statement in tree.body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        for target in targets:
+            if isinstance(target, ast.Name):
+                if target.id in seen:
+                    raise GradcalcError(
+                        "name-collision",
+                        f"'{target.id}' has two values",
+                        "give each name one value",
+                        span_of(source.text, target),
+                        source,
+                    )
+                seen.add(target.id)
 
 
 def _run(source: Source, tree: ast.Module, draws: Draws) -> Trace:

@@ -22,7 +22,6 @@ OPERATORS = {
     "BitAnd": "logical_and",
     "BitOr": "logical_or",
     "USub": "negative",
-    "UAdd": "positive",
     "Not": "logical_not",
     "Invert": "logical_not",
     "Lt": "less",
@@ -34,11 +33,21 @@ OPERATORS = {
 }
 CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
 ATTRIBUTES = ("T", "shape", "ndim", "size")
-MODULES = {"np", "numpy", "torch", "math", "np.random", "numpy.random", "np.linalg", "numpy.linalg"}
+MODULES = {
+    "math",
+    "np",
+    "np.linalg",
+    "np.random",
+    "numpy",
+    "numpy.linalg",
+    "numpy.random",
+    "torch",
+    "torch.linalg",
+    "torch.nn.functional",
+}
+
 
 REFUSED = {
-    "Import": ("an import", "leave it out: np., torch. and math. are known"),
-    "ImportFrom": ("an import", "leave it out: the functions are known by their bare names"),
     "FunctionDef": ("a function definition", "write its body out"),
     "Lambda": ("a lambda", "write its body out"),
     "ListComp": ("a comprehension", "work on whole arrays, or use a for loop over range(n)"),
@@ -71,21 +80,25 @@ class Program(NamedTuple):
         return error.located(self.source, span_of(self.source.text, node))
 
 
-def compile_program(source: Source) -> Program:
-    """The program that ``source`` spells; raises GradcalcError with the place of what is wrong."""
-    return compile_tree(parse(source), source)
+def compile_program(source: Source, leaves: frozenset[str] = frozenset()) -> Program:
+    """The program that ``source`` spells; raises GradcalcError with the place of what is wrong.
+
+    leaves: the names that have values, and so are no modules (``np``).
+    """
+    return compile_tree(parse(source), source, leaves)
 
 
-def compile_tree(tree: ast.Module, source: Source) -> Program:
+def compile_tree(tree: ast.Module, source: Source, leaves: frozenset[str] = frozenset()) -> Program:
     """The program of a tree, or of a part of one, that ``source`` was parsed to."""
-    return _Compiler(source).compile(tree)
+    return _Compiler(source, leaves).compile(tree)
 
 
 class _Compiler:
     """Walks the tree without recursion: a visitor is a generator that yields children to visit."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, leaves: frozenset[str]) -> None:
         self.source = source
+        self.leaves = leaves
         self.code: list[Instruction] = []
         self.assigned: set[str] = set()
         self.read: set[str] = set()
@@ -105,7 +118,7 @@ class _Compiler:
         kind = type(node).__name__
         visitor: Callable[[Any], Iterator[ast.AST]] | None = getattr(self, f"_{kind.lower()}", None)
         if visitor is None:
-            what, hint = REFUSED.get(kind, (f"'{kind}'", None))
+            what, hint = REFUSED.get(kind, ("this", None))
             self._refuse(node, "unsupported", f"{what} is not part of the language", hint)
         return visitor(node)
 
@@ -219,6 +232,16 @@ class _Compiler:
             self._refuse(node, "syntax", f"'{word}' outside of a loop")
         return self.loops[-1]
 
+    def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[ast.AST]:
+        """The modules whose functions are known are known already."""
+        known = [node.module] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
+        if not set(known) <= MODULES:
+            hint = "leave it out: the functions of numpy, torch and math are known"
+            self._refuse(node, "unsupported", "this import is not part of the language", hint)
+        yield from ()
+
+    _importfrom = _import
+
     def _pass(self, node: ast.Pass) -> Iterator[ast.AST]:
         yield from ()
 
@@ -260,7 +283,8 @@ class _Compiler:
             self._emit("constant", number, node)
             return
         yield node.operand
-        self._operate(OPERATORS[type(node.op).__name__], 1, node)
+        if not isinstance(node.op, ast.UAdd):
+            self._operate(OPERATORS[type(node.op).__name__], 1, node)
 
     def _operate(
         self,
@@ -270,7 +294,7 @@ class _Compiler:
     ) -> None:
         if name is None:
             self._refuse(node, "unsupported", "this operator is not supported")
-        self._emit("call", (name, count, ()), node)
+        self._emit("operate", (name, count), node)
 
     def _compare(self, node: ast.Compare) -> Iterator[ast.AST]:
         """``a < b < c`` is ``(a < b) & (b < c)``, with ``b`` computed once."""
@@ -325,7 +349,7 @@ class _Compiler:
         self._emit("slice", None, node)
 
     def _attribute(self, node: ast.Attribute) -> Iterator[ast.AST]:
-        if _dotted(node.value) in MODULES:
+        if self._is_module(node.value):
             if node.attr not in CONSTANTS:
                 self._refuse(
                     node,
@@ -354,7 +378,8 @@ class _Compiler:
 
     def _call(self, node: ast.Call) -> Iterator[ast.AST]:
         function, count = node.func, len(node.args)
-        if isinstance(function, ast.Attribute) and _dotted(function.value) not in MODULES:
+        method = isinstance(function, ast.Attribute) and not self._is_module(function.value)
+        if isinstance(function, ast.Attribute) and method:
             if function.attr.startswith("_") or function.attr in ("backward", "grad"):
                 self._refuse_attribute(function)
             yield function.value
@@ -376,7 +401,13 @@ class _Compiler:
                 self._refuse(keyword.value, "unsupported", "'**' in a call is not supported")
             words.append(keyword.arg)
             yield keyword.value
-        self._emit("call", (name, count, tuple(words)), node)
+        self._emit("method" if method else "call", (name, count, tuple(words)), node)
+
+    def _is_module(self, node: ast.expr) -> bool:
+        """Is it ``np``, ``torch.linalg`` and the like, and no leaf or variable of that name?"""
+        dotted = _dotted(node)
+        root = (dotted or "").split(".")[0]
+        return dotted in MODULES and root not in self.leaves and root not in self.assigned
 
 
 def _number(node: ast.AST) -> float | None:
@@ -397,10 +428,10 @@ def to_float(number: int | float) -> float:
         return float("inf") if number > 0 else float("-inf")
 
 
-def _dotted(node: ast.AST) -> str | None:
-    """``np.linalg`` for the nodes that spell it; None for what is no chain of two names at most."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return f"{node.value.id}.{node.attr}"
-    return None
+def _dotted(node: ast.expr) -> str | None:
+    """``np.linalg`` for the nodes that spell it; None for what is no chain of names."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(names)]) if isinstance(node, ast.Name) else None

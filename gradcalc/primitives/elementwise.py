@@ -119,8 +119,15 @@ sign: Elementwise = elementwise(
     "sign", np.sign, "sign", partials=(lambda x, y: 0.0,), kinks=lambda x: (x,)
 )
 round_: Elementwise = elementwise(
-    "round", np.rint, "round", partials=(lambda x, y: 0.0,), kinks=lambda x: (cos(np.pi * x),)
+    "round", np.rint, "round", partials=(lambda x, y: 0.0,), kinks=lambda x: (_to_half(x),)
 )
+
+
+def _to_half(x: Node) -> Node:
+    """How far x is from a number half way between two whole ones; exact in float64."""
+    return absolute(x - round_(x)) - 0.5
+
+
 relu: Elementwise = elementwise(
     "relu",
     lambda x: np.maximum(x, 0.0),

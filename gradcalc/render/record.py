@@ -83,7 +83,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "leaf": finding.leaf,
         "index": list(finding.index),
         "kind": finding.kind,
-        "autograd": _float(finding.autograd),
+        "autograd": None if finding.autograd is None else _float(finding.autograd),
         "true": _exact(finding.true),
         "left": _exact(finding.left),
         "right": _exact(finding.right),

@@ -9,7 +9,7 @@ from gradcalc.graph import Array
 from gradcalc.problem import Result
 from gradcalc.render.layout import Line, show
 from gradcalc.render.numbers import array, number
-from gradcalc.verify.findings import Check, Finding
+from gradcalc.verify.findings import WRONG_RULE, Check, Finding
 
 MOST_FINDINGS = 10
 LONGEST_FORMULA = 60
@@ -73,7 +73,7 @@ def _leaf_verdict(check: Check, leaf: str, gradient: Array | None) -> str:
     if gradient is None or check.status == "off":
         return ""
     found = [finding for finding in check.findings if finding.leaf == leaf]
-    if any(finding.kind == "wrong rule" for finding in found):
+    if any(finding.kind == WRONG_RULE for finding in found):
         return "mismatch"
     if found:
         return f"flagged ({len(found)})"
@@ -98,11 +98,15 @@ def _summary(check: Check) -> str:
 
 def _finding(finding: Finding, digits: int) -> str:
     index = f"[{', '.join(map(str, finding.index))}]" if finding.index else ""
-    parts = [f"{finding.leaf}{index}: {finding.kind}, gradient {number(finding.autograd, digits)}"]
+    parts = [f"{finding.leaf}{index}: {finding.kind}, gradient {_ours(finding, digits)}"]
     for word, value in (("true", finding.true), ("left", finding.left), ("right", finding.right)):
         if value is not None:
             parts.append(f"{word} {_exact(value, digits)}")
     return ", ".join(parts)
+
+
+def _ours(finding: Finding, digits: int) -> str:
+    return "None" if finding.autograd is None else number(finding.autograd, digits)
 
 
 def _exact(value: Any, digits: int) -> str:

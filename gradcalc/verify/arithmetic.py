@@ -114,34 +114,37 @@ class Symbols(_Objects):
         return sympy.nan if np.isnan(value) else sympy.oo if value > 0 else -sympy.oo
 
 
+DIGITS: dict[str, Callable[..., Any]] = {
+    "exp": mpmath.exp,
+    "log": mpmath.log,
+    "sqrt": mpmath.sqrt,
+    "sin": mpmath.sin,
+    "cos": mpmath.cos,
+    "tan": mpmath.tan,
+    "tanh": mpmath.tanh,
+    "sign": mpmath.sign,
+    "round": mpmath.nint,
+    "power": operator.pow,
+    "maximum": lambda a, b: a if a > b or mpmath.isnan(a) else b,
+    "minimum": lambda a, b: a if a < b or mpmath.isnan(a) else b,
+    "where": lambda condition, yes, no: yes if condition else no,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "logical_and": lambda a, b: bool(a and b),
+    "logical_or": lambda a, b: bool(a or b),
+    "logical_not": operator.not_,
+}
+
+
 class Digits(_Objects):
     """mpmath reals at the precision that is set (``mpmath.workdps``); nan where there is none."""
 
     def __init__(self) -> None:
-        super().__init__(
-            exp=mpmath.exp,
-            log=mpmath.log,
-            sqrt=mpmath.sqrt,
-            sin=mpmath.sin,
-            cos=mpmath.cos,
-            tan=mpmath.tan,
-            tanh=mpmath.tanh,
-            sign=mpmath.sign,
-            round=mpmath.nint,
-            power=operator.pow,
-            maximum=lambda a, b: a if a > b or mpmath.isnan(a) else b,
-            minimum=lambda a, b: a if a < b or mpmath.isnan(a) else b,
-            where=lambda condition, yes, no: yes if condition else no,
-            less=operator.lt,
-            less_equal=operator.le,
-            greater=operator.gt,
-            greater_equal=operator.ge,
-            equal=operator.eq,
-            not_equal=operator.ne,
-            logical_and=lambda a, b: bool(a and b),
-            logical_or=lambda a, b: bool(a or b),
-            logical_not=operator.not_,
-        )
+        super().__init__(**DIGITS)
 
     def number(self, value: float) -> Any:
         return mpmath.mpf(float(value))

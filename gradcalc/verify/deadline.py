@@ -1,9 +1,13 @@
 """A limit on time that really stops what runs."""
 
 import signal
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+AGAIN = 0.1  # seconds until what survived the alarm is stopped once more
 
 
 class TimeIsUpError(Exception):
@@ -11,19 +15,27 @@ class TimeIsUpError(Exception):
 
 
 @contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Stops what runs inside after ``seconds``, wherever it is (where the system has alarms)."""
+def time_limit(seconds: float) -> Iterator[Callable[[], None]]:
+    """Raises TimeIsUpError inside after ``seconds``, wherever it is.
+
+    Signals reach the main thread only; elsewhere the yielded function raises when it is called.
+    """
+    end = time.monotonic() + seconds
+
+    def look() -> None:
+        if time.monotonic() > end:
+            raise TimeIsUpError
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise TimeIsUpError
 
-    if not hasattr(signal, "setitimer"):
-        yield
+    if not hasattr(signal, "setitimer") or threading.current_thread() != threading.main_thread():
+        yield look
         return
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
     try:
-        yield
+        yield look
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

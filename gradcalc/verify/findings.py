@@ -7,6 +7,9 @@ from typing import Any, TypeAlias
 Listing: TypeAlias = str | list[Any]  # a formula, or nested lists of one for each element
 
 
+WRONG_RULE = "wrong rule"  # the kind that makes a mismatch
+
+
 @dataclass(frozen=True)
 class Finding:
     """An entry that is not plainly right: where, of what kind, and what the true values are."""
@@ -14,7 +17,7 @@ class Finding:
     leaf: str
     index: tuple[int, ...]
     kind: str
-    autograd: float
+    autograd: float | None
     true: Any = None
     left: Any = None
     right: Any = None

@@ -9,7 +9,7 @@ import mpmath
 import sympy
 from sympy.printing.str import StrPrinter
 
-from gradcalc.verify.arithmetic import NoFormulaError, maximum, minimum, real, round_
+from gradcalc.verify.arithmetic import DIGITS, NoFormulaError, maximum, minimum, real, round_
 
 
 class Formula:
@@ -108,8 +108,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     sympy.Heaviside: _heaviside,
     sympy.DiracDelta: _dirac,
     sympy.Abs: abs,
-    maximum: max,
-    minimum: min,
+    maximum: DIGITS["maximum"],
+    minimum: DIGITS["minimum"],
     round_: mpmath.nint,
     sympy.Lt: operator.lt,
     sympy.Le: operator.le,

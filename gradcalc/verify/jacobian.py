@@ -1,6 +1,6 @@
 """The symbolic Jacobian: SymPy's derivatives as formulas, and at a point."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -16,6 +16,8 @@ from gradcalc.verify.lower import exact, lower
 
 SHOWN = 64  # formulas of one leaf, at the most, where one does not serve for all
 
+ZERO = Formula(sympy.S.Zero)
+
 Point = Mapping[sympy.Symbol, Any]
 
 
@@ -24,19 +26,23 @@ class Term(NamedTuple):
 
     output: str
     element: int  # k, counted through the flat output
+    size: int  # of the output
     slope: Formula
     value: Formula  # y_k itself
     point: Point
-    symbol: sympy.Symbol  # of x_j
+    symbol: sympy.Symbol | None  # of x_j; None where y_k does not contain it
 
     def shifted(self, step: Any) -> Point:
-        return {**self.point, self.symbol: self.point[self.symbol] + step} if step else self.point
+        """The point with x_j moved by ``step``."""
+        if not step or self.symbol is None:
+            return self.point
+        return {**self.point, self.symbol: self.point[self.symbol] + step}
 
 
 class Jacobian:
     """SymPy's derivatives of ``outputs`` by ``leaves``, at the exact float64 ``values``.
 
-    Raises TooLarge (lower.py) and UnknownFunction (formula.py) where SymPy cannot serve.
+    Raises TooLargeError (lower.py) and NoFormulaError (arithmetic.py) where SymPy cannot serve.
     """
 
     def __init__(
@@ -100,39 +106,41 @@ class Jacobian:
 
     # Points
 
-    def terms(self, leaf: str, j: int) -> Iterator[Term]:
-        """The terms dy_k/dx_j of element j of ``leaf``, for the outputs that contain it."""
+    def terms(self, leaf: str, j: int, *, every: bool = False) -> Iterator[Term]:
+        """The terms dy_k/dx_j of element j of ``leaf``: of the y_k that contain it, or of every."""
         node = self.leaves[leaf]
+        symbols = self._symbols.get(node)
         for output, y in self.outputs.items():
-            if node not in self._symbols:
-                continue
-            if self.pointwise:
-                symbol = self._symbols[node]
-                slope, value = self._slope(output, 0, symbol), self._value(output, 0)
-                for k in self._reached(y, node, j):
-                    yield Term(output, k, slope, value, self._point_at(y, k), symbol)
-            else:
-                symbol = np.ravel(np.asarray(self._symbols[node], dtype=object))[j]
-                for k in self._containing(output).get(symbol, ()):
-                    slope, value = self._slope(output, k, symbol), self._value(output, k)
-                    yield Term(output, k, slope, value, self._whole, symbol)
+            reached = () if symbols is None else self._reached(output, y, node, j)
+            for k in range(y.size) if every else reached:
+                symbol = None
+                if symbols is not None and k in reached:
+                    symbol = np.ravel(np.asarray(symbols, dtype=object))[0 if self.pointwise else j]
+                point = self._point_at(y, k) if self.pointwise else self._whole
+                element = 0 if self.pointwise else k  # of the expressions: pointwise there is one
+                slope = ZERO if symbol is None else self._slope(output, element, symbol)
+                yield Term(output, k, y.size, slope, self._value(output, element), point, symbol)
 
-    def _reached(self, y: Node, leaf: Node, j: int) -> list[int]:
-        """The elements of ``y`` to which element j of ``leaf`` is broadcast."""
+    def _reached(self, output: str, y: Node, leaf: Node, j: int) -> Sequence[int]:
+        """The elements of ``y`` that contain element j of ``leaf``."""
+        if not self.pointwise:
+            symbol = np.ravel(np.asarray(self._symbols[leaf], dtype=object))[j]
+            return self._containing(output).get(symbol, ())
         if y.shape == leaf.shape:
-            return [j]
-        return np.flatnonzero(np.ravel(_positions(leaf.shape, y.shape)) == j).tolist()
+            return (j,)
+        found: list[int] = np.flatnonzero(np.ravel(_positions(leaf.shape, y.shape)) == j).tolist()
+        return found
 
     def _point_at(self, y: Node, k: int) -> Point:
         index = np.unravel_index(k, y.shape)
         return {
-            symbol: mpmath.mpf(np.broadcast_to(self._numbers[node], y.shape)[index])
+            symbol: _exactly(np.broadcast_to(self._numbers[node], y.shape)[index])
             for node, symbol in self._symbols.items()
         }
 
     def _point_of_all(self) -> Point:
         return {
-            symbol: mpmath.mpf(number)
+            symbol: _exactly(number)
             for node, symbols in self._symbols.items()
             for symbol, number in zip(np.ravel(symbols), np.ravel(self._numbers[node]), strict=True)
         }
@@ -144,6 +152,11 @@ class Jacobian:
             for k in range(self.outputs[output].size)
             for symbol in self._expression(output, k).free_symbols
         )
+
+
+def _exactly(number: Any) -> Any:
+    """A float64 as mpf; an mpf as it is, whatever precision is set."""
+    return number if isinstance(number, mpmath.mpf) else mpmath.mpf(float(number))
 
 
 def _group(pairs: Iterator[tuple[sympy.Symbol, int]]) -> dict[sympy.Symbol, list[int]]:

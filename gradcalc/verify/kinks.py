@@ -1,7 +1,7 @@
 """Where a row bends, jumps or ends: there one derivative may not be the whole truth."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -9,7 +9,9 @@ from gradcalc.compute.evaluate import evaluate, needed
 from gradcalc.graph import Array, Node
 from gradcalc.primitives.rule import Elementwise, Reduction
 
-NEAR = 1e-9  # of a kink: both sides are looked at; closer looks cost time only
+NEAR = 1e-9  # of a kink: both sides are looked at; a look too many costs time only
+
+Map: TypeAlias = Mapping[tuple[str, str], Array]  # output, leaf -> a number an output element
 
 
 def kinks(node: Node) -> Sequence[Node]:
@@ -29,60 +31,72 @@ def _outside(node: Node) -> Sequence[Node]:
     return (~inside,) if isinstance(inside, Node) else ()
 
 
-def distances(nodes: Iterable[Node], values: Mapping[Node, Array]) -> list[Array]:
-    """For each kink expression of ``nodes`` its distance to 0: 1 at 0 itself, inf if not near."""
-    found = [np.abs(array) for array in _each(kinks, nodes, values)]
-    return [np.where(d == 0.0, 1.0, np.where(d <= NEAR, d, np.inf)) for d in found]
-
-
-def ties(conditions: Iterable[Node], values: Mapping[Node, Array]) -> list[Array]:
-    """For each comparison that decided a branch: are its two sides equal?"""
-    comparisons: set[Node] = set()
-    stack = list(conditions)
-    while stack:
-        node = stack.pop()
-        if node.truth and node not in comparisons:
-            comparisons.add(node)
-            stack.extend(node.inputs)
-    return [array == 0.0 for array in _each(kinks, comparisons, values)]
-
-
 def to_kinks(
-    outputs: Mapping[str, Node], values: Mapping[Node, Array], pointwise: bool
-) -> dict[str, Array]:
-    """For each element (flat) of each output: the smallest distance to a kink behind it."""
-    return {
-        name: _reach(output, pointwise, np.fmin, np.inf, distances(needed([output], {}), values))
-        for name, output in outputs.items()
-    }
+    outputs: Mapping[str, Node],
+    leaves: Mapping[str, Node],
+    values: Mapping[Node, Array],
+    pointwise: bool,
+) -> Map:
+    """How far each output element is from the nearest kink that each leaf can move.
+
+    1 on the kink itself, inf where none is near.
+    """
+
+    def distance(array: Array) -> Array:
+        size = np.abs(array)
+        return np.where(size == 0.0, 1.0, np.where(size <= NEAR, size, np.inf))
+
+    return _map(outputs, leaves, values, pointwise, kinks, distance, np.fmin, np.inf)
 
 
 def outside_domain(
-    outputs: Mapping[str, Node], values: Mapping[Node, Array], pointwise: bool
-) -> dict[str, Array]:
-    """For each element (flat) of each output: does it depend on a value outside a row's domain?"""
-    return {
-        name: _reach(
-            output, pointwise, np.logical_or, False, _each(_outside, needed([output], {}), values)
-        )
-        for name, output in outputs.items()
-    }
-
-
-def _each(
-    expressions: Callable[[Node], Sequence[Node]],
-    nodes: Iterable[Node],
+    outputs: Mapping[str, Node],
+    leaves: Mapping[str, Node],
     values: Mapping[Node, Array],
-) -> list[Array]:
-    return evaluate([e for node in nodes for e in expressions(node)], dict(values))
+    pointwise: bool,
+) -> Map:
+    """Does each output element depend, through each leaf, on a value outside a row's domain?"""
+    return _map(outputs, leaves, values, pointwise, _outside, np.asarray, np.logical_or, False)
 
 
-def _reach(
-    output: Node, pointwise: bool, combine: np.ufunc, start: Any, found: list[Array]
-) -> Array:
-    """``found`` combined for each element of ``output``: pointwise its own, else any of all."""
-    result = np.full(output.shape, start)
-    for array in found:
-        everywhere = combine.reduce(np.ravel(array), initial=start)
-        result = combine(result, array if pointwise else everywhere)
-    return np.ravel(result)
+def tied(
+    conditions: Iterable[Node], leaves: Mapping[str, Node], values: Mapping[Node, Array]
+) -> set[str]:
+    """The leaves that could change what steered the program, being exactly on a kink of it."""
+    expressions = [kink for node in needed(conditions, {}) for kink in kinks(node)]
+    found: set[str] = set()
+    for expression, array in zip(expressions, evaluate(expressions, dict(values)), strict=True):
+        if np.any(array == 0.0):
+            behind = set(needed([expression], {}))
+            found |= {name for name, leaf in leaves.items() if leaf in behind}
+    return found
+
+
+def _map(
+    outputs: Mapping[str, Node],
+    leaves: Mapping[str, Node],
+    values: Mapping[Node, Array],
+    pointwise: bool,
+    expressions_of: Callable[[Node], Sequence[Node]],
+    measure: Callable[[Array], Array],
+    combine: np.ufunc,
+    start: Any,
+) -> Map:
+    """The measures of all expressions behind an output, combined for each leaf behind them.
+
+    Pointwise, an output element has the measure of its own element; else the worst of all.
+    """
+    result: dict[tuple[str, str], Array] = {}
+    for name, output in outputs.items():
+        maps = {leaf: np.full(output.shape, start) for leaf in leaves}
+        expressions = [e for node in needed([output], {}) for e in expressions_of(node)]
+        for expression, array in zip(expressions, evaluate(expressions, dict(values)), strict=True):
+            found = measure(array)
+            if not pointwise:
+                found = combine.reduce(np.ravel(found), initial=start)
+            behind = set(needed([expression], {}))
+            for leaf, node in leaves.items():
+                if node in behind:
+                    maps[leaf] = combine(maps[leaf], found)
+        result.update({(name, leaf): np.ravel(array) for leaf, array in maps.items()})
+    return result

@@ -1,6 +1,7 @@
 """Graph to SymPy: an expression for the outputs, over one symbol a leaf or one an element."""
 
 import ast
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -56,9 +57,14 @@ def lower(outputs: Sequence[Node]) -> Lowered:
 
 
 def _unwieldy(nodes: Sequence[Node]) -> Iterator[Node]:
-    """Scalars without leaves that SymPy would write out exactly, at whatever length: 9**9**9."""
+    """Scalars without leaves that SymPy cannot hold as they are.
+
+    It would write 9**9**9 out, at whatever length, and let infinity absorb its neighbours.
+    """
     fixed: set[Node] = set()
     for node in nodes:
+        if node.number is not None and not math.isfinite(node.number):
+            yield node
         if node.primitive is not LEAF and all(i in fixed for i in node.inputs):
             fixed.add(node)
             if node.primitive is power and not node.shape:

@@ -6,10 +6,11 @@ digits, poor in float64) and from a point where there is no one derivative (the 
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import mpmath
 import numpy as np
@@ -17,62 +18,69 @@ import numpy as np
 from gradcalc.graph import Array, Node, size_of
 from gradcalc.verify.arithmetic import NoFormulaError
 from gradcalc.verify.deadline import TimeIsUpError, time_limit
+from gradcalc.verify.entry import FULL, STEP, Claim, Entry, agreement, leaps, settled
 from gradcalc.verify.exact import Exact
-from gradcalc.verify.findings import Check, Finding
-from gradcalc.verify.jacobian import Jacobian
-from gradcalc.verify.kinks import NEAR, outside_domain, ties, to_kinks
-from gradcalc.verify.look import FULL, PRECISION, STEP, Look, Reading, agreement, settled
+from gradcalc.verify.findings import WRONG_RULE, Check, Finding
+from gradcalc.verify.jacobian import Jacobian, Term
+from gradcalc.verify.kinks import NEAR, outside_domain, tied, to_kinks
 from gradcalc.verify.lower import TooLargeError
 
 GOOD = 14.0  # digits from which an agreement needs no second look
-FEW = 1_000  # entries that are always reached: their order does not matter
 POOR = 8.0  # digits below which a value is reported as badly rounded
+FEW = 1_000  # entries that are always reached: their order does not matter
+
+Verdict: TypeAlias = tuple[float, Finding | None]  # digits that agree, what is special
 
 
-def check(
-    outputs: Mapping[str, Node],
-    leaves: Mapping[str, Node],
-    readings: Sequence[Reading],
-    values: Mapping[Node, Array],
-    conditions: Sequence[Node],
-    seconds: float,
-) -> Check:
-    """Checks every entry of ``leaves``, or as many as ``seconds`` allow (a seeded sample).
+class Traced(NamedTuple):
+    """What a program computed: its weighted outputs, its leaves, and what steered it."""
 
-    outputs: the weighted nodes; values: float64 arrays of the leaves; conditions: the nodes whose
-    truth decided a branch.
+    outputs: Mapping[str, Node]
+    leaves: Mapping[str, Node]
+    values: Mapping[Node, Array]  # of the leaves at least, float64
+    conditions: Sequence[Node]  # whose values decided a branch, a count or an index
+
+
+Retrace: TypeAlias = Callable[[str, int, float], Traced | None]
+
+
+def check(traced: Traced, claims: Sequence[Claim], retrace: Retrace, seconds: float) -> Check:
+    """Checks every entry of the claimed gradients, or as many as ``seconds`` allow.
+
+    retrace: runs the program again with one leaf element changed; None where that fails.
     """
-    shapes = {name: leaf.shape for name, leaf in leaves.items()}
-    entries = sum(size_of(shape) for shape in shapes.values())
+    reached = {
+        name: leaf.shape
+        for name, leaf in traced.leaves.items()
+        if any(claim.gradients[name] is not None for claim in claims)
+    }
+    entries = sum(size_of(shape) for shape in reached.values())
     judge: _Judge | None = None
+    reason = None if entries else "there is nothing to differentiate by"
     formulas = None
-    reason = None
     try:
-        with time_limit(seconds):
-            judge = _Judge(outputs, leaves, readings, values, conditions)
-            for entry in _sampled(shapes, entries):
-                judge.entry(*entry)
+        with time_limit(seconds) as look_at_the_clock:
+            judge = _Judge(traced, claims, retrace)
+            judge.judge_silent(set(traced.leaves) - set(reached))
+            for leaf, j in _sampled(reached, entries):
+                judge.judge(leaf, j)
+                look_at_the_clock()
             formulas = judge.jacobian.listing()
     except TimeIsUpError:
         reason = f"the time for the check ({seconds:g} s) was over"
     except (TooLargeError, NoFormulaError) as error:
         return Check("unchecked", None, entries, reason=str(error))
     except RecursionError:
-        return Check(
-            "unchecked", None, entries, reason="the formula is nested too deeply for SymPy"
-        )
-    if judge is None or (entries and not judge.checked):
-        return Check("unchecked", "symbolic", entries, reason=reason)
-    return Check(
-        judge.status(),
-        "symbolic",
-        entries,
-        judge.checked,
-        math.floor(judge.digits * 10) / 10 if judge.checked > len(judge.findings) else None,
-        formulas,
-        sorted(judge.findings, key=lambda f: (list(leaves).index(f.leaf), f.index)),
-        reason,
-    )
+        reason = "the formula is nested too deeply for SymPy"
+        return Check("unchecked", None, entries, reason=reason)
+    if judge is None or not (judge.checked or judge.findings):
+        return Check("unchecked", "symbolic", entries, jacobian=formulas, reason=reason)
+    order = list(traced.leaves)
+    findings = sorted(judge.findings, key=lambda f: (order.index(f.leaf), f.index))
+    verified = judge.checked > len(findings)
+    digits = math.floor(judge.digits * 10) / 10 if verified else None
+    status = judge.status()
+    return Check(status, "symbolic", entries, judge.checked, digits, formulas, findings, reason)
 
 
 def _sampled(shapes: Mapping[str, tuple[int, ...]], entries: int) -> Iterator[tuple[str, int]]:
@@ -87,106 +95,175 @@ def _sampled(shapes: Mapping[str, tuple[int, ...]], entries: int) -> Iterator[tu
 
 @dataclass
 class _Judge:
-    """Judges entry by entry and keeps the sum of it."""
+    """Judges entry by entry and keeps what it found."""
 
-    outputs: Mapping[str, Node]
-    leaves: Mapping[str, Node]
-    readings: Sequence[Reading]
-    values: Mapping[Node, Array]
-    conditions: Sequence[Node]
+    traced: Traced
+    claims: Sequence[Claim]
+    retrace: Retrace
     checked: int = 0
     digits: float = FULL
     findings: list[Finding] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.jacobian = Jacobian(self.outputs, self.leaves, self.values)
-        self.kinks = to_kinks(self.outputs, self.values, self.jacobian.pointwise)
-        self.outside = outside_domain(self.outputs, self.values, self.jacobian.pointwise)
-        self.undecided = any(map(np.any, ties(self.conditions, self.values)))
-        self.exact = Exact(self.values)
+        outputs, leaves, values, conditions = self.traced
+        self.jacobian = Jacobian(outputs, leaves, values)
+        self.kinks = to_kinks(outputs, leaves, values, self.jacobian.pointwise)
+        self.outside = outside_domain(outputs, leaves, values, self.jacobian.pointwise)
+        self.tied = tied(conditions, leaves, values)
+        self.exact = Exact(values)
 
     def status(self) -> str:
-        if any(finding.kind == "wrong rule" for finding in self.findings):
+        """The status of all that was judged so far."""
+        if any(finding.kind == WRONG_RULE for finding in self.findings):
             return "mismatch"
         return "flagged" if self.findings else "verified"
 
-    def entry(self, leaf: str, j: int) -> None:
+    def judge_silent(self, leaves: set[str]) -> None:
+        """Leaves said to have no gradient: no output may depend on them."""
+        for leaf in leaves:
+            for j in range(self.traced.leaves[leaf].size):
+                terms = self.jacobian.terms(leaf, j)
+                if any(term.slope.expr != 0 for term in terms):
+                    self.findings.append(Finding(leaf, (), WRONG_RULE, None))
+                    return
+
+    def judge(self, leaf: str, j: int) -> None:
+        """Judges element j of ``leaf`` in all claims, and keeps the worst of it."""
         terms = list(self.jacobian.terms(leaf, j))
-        distance = min((self.kinks[t.output][t.element] for t in terms), default=math.inf)
-        step = STEP * min(distance, 1.0)
-        worst: tuple[float, Finding | None] = (FULL, None)
-        for number, reading in enumerate(self.readings):
-            gradient = reading.gradients[leaf]
-            if gradient is None:
-                continue
-            look = Look(leaf, j, float(np.ravel(gradient)[j]), terms, reading, step)
-            verdict = self._judge(look, distance < math.inf, number)
-            if verdict[1] is not None or verdict[0] < worst[0]:
-                worst = verdict
+        distance = min(
+            (float(self.kinks[t.output, leaf][t.element]) for t in terms), default=math.inf
+        )
+        entries = [
+            Entry(leaf, j, claim, terms, distance)
+            for claim in self.claims
+            if claim.gradients[leaf] is not None
+        ]
+        digits, finding = min(map(self._verdict, entries), key=_severity)
         self.checked += 1
-        digits, finding = worst
         if finding is None:
             self.digits = min(self.digits, digits)
         else:
-            index = tuple(int(i) for i in np.unravel_index(j, self.leaves[leaf].shape))
-            self.findings.append(replace(finding, index=index))
+            index = np.unravel_index(j, self.traced.leaves[leaf].shape)
+            self.findings.append(replace(finding, index=tuple(map(int, index))))
 
-    def _judge(self, look: Look, special: bool, number: int) -> tuple[float, Finding | None]:
-        if self.undecided:
-            return 0.0, _finding(look, "branch")
-        if math.isnan(look.ours) and any(self.outside[t.output][t.element] for t in look.terms):
-            return 0.0, _finding(look, "outside domain")
-        with mpmath.workdps(PRECISION):
-            true = look.slope(0)
-        if abs(true) < STEP and not look.vanishes():
-            true = settled(lambda: look.slope(0))  # 0 may be all that cancellation has left
-        overflows = mpmath.isfinite(true) and math.isinf(look.ours) and float(true) == look.ours
-        if overflows:
-            return 0.0, _finding(look, "overflow", true=true)
-        if special or not mpmath.isfinite(true) or not math.isfinite(look.ours):
-            return _from_both_sides(look)
-        digits = agreement(look.ours, true)
+    def _verdict(self, entry: Entry) -> Verdict:
+        if entry.leaf in self.tied:
+            verdict = self._by_branches(entry)
+            if verdict is not None:
+                return verdict
+        true = entry.true()
+        if entry.distance == 1.0 or not mpmath.isfinite(true):
+            return self._by_sides(entry, entry, entry)
+        digits = agreement(entry.ours, true)
         if digits >= GOOD:
             return digits, None
-        true = settled(lambda: look.slope(0))
-        digits = agreement(look.ours, true)
-        if not self._rule_is_right(look, true, number):
-            return digits, _finding(look, "wrong rule", true=true)
-        return digits, _finding(look, "rounded", true=true) if digits < POOR else None
+        true = settled(entry.slope)
+        digits = agreement(entry.ours, true)
+        if self._rule_agrees(entry, 0, true):
+            if digits >= POOR:
+                return digits, None
+            kind = "rounded" if math.isfinite(entry.ours) else "overflow"
+            return digits, _finding(entry, kind, true=true)
+        if entry.distance < math.inf or not math.isfinite(entry.ours):
+            return self._by_sides(entry, entry, entry)
+        if not self._is_real(entry, 0):
+            return 0.0, _finding(entry, "outside domain")
+        return digits, _finding(entry, WRONG_RULE, true=true)
 
-    def _rule_is_right(self, look: Look, true: Any, number: int) -> bool:
-        """Is our own gradient right where it is computed with many digits?"""
-        node = self.readings[number].nodes[look.leaf]
+    def _rule_agrees(self, entry: Entry, step: Any, true: Any) -> bool:
+        """Is our own gradient right at x_j + step, computed with many digits?"""
+        node = entry.claim.nodes[entry.leaf]
         assert node is not None  # a leaf without a gradient has no entries
-        for precision in (PRECISION, 2 * PRECISION, 4 * PRECISION):
-            with mpmath.workdps(precision):
-                ours = self.exact.gradient(node, look.j, precision)
-                if mpmath.isfinite(ours) and abs(ours - true) <= abs(true) * STEP:
-                    return True
-        return bool(true == 0 and abs(ours) < STEP**4)
+        return self.exact.agrees(node, self.traced.leaves[entry.leaf], entry.j, step, true)
+
+    def _is_real(self, entry: Entry, step: Any) -> bool:
+        """Have the outputs behind the entry real values at x_j + step?"""
+        outputs = {self.traced.outputs[term.output] for term in entry.terms}
+        return self.exact.is_real(outputs, self.traced.leaves[entry.leaf], entry.j, step)
+
+    def _by_branches(self, entry: Entry) -> Verdict | None:
+        """The verdict where the entry steers the program; None where it does not after all.
+
+        The program is run again with x_j moved by one unit in the last place to either side.
+        """
+        terms = list(self.jacobian.terms(entry.leaf, entry.j, every=True))
+        entry = replace(entry, terms=terms, distance=1.0)
+        entry = replace(entry, terms=_terms(self.jacobian, entry), distance=1.0)
+        here = np.asarray(self.traced.values[self.traced.leaves[entry.leaf]]).flat[entry.j]
+        sides = []
+        for side in (-np.inf, np.inf):
+            traced = self.retrace(entry.leaf, entry.j, float(np.nextafter(here, side)))
+            if traced is None:
+                return 0.0, _finding(entry, "branch")
+            values = {
+                leaf: self.traced.values[self.traced.leaves[name]]
+                for name, leaf in traced.leaves.items()
+            }
+            jacobian = Jacobian(traced.outputs, traced.leaves, values)
+            sides.append(replace(entry, terms=_terms(jacobian, entry)))
+        same = [_formulas(side) == _formulas(entry) for side in sides]
+        if all(same):
+            return None
+        left, right = (
+            entry if is_same else side for side, is_same in zip(sides, same, strict=True)
+        )
+        return self._by_sides(left, entry, right)
+
+    def _by_sides(self, left: Entry, here: Entry, right: Entry) -> Verdict:
+        """The verdict at a point where a derivative may differ from side to side, or be none."""
+        limits = {}
+        for name, side, entry in (("left", -1, left), ("right", 1, right)):
+            step = side * here.step
+            limits[name] = entry.limit(side)
+            true = settled(partial(entry.slope, step))
+            if entry is not here or not mpmath.isfinite(true) or mpmath.isnan(limits[name]):
+                continue
+            if not self._rule_agrees(here, step, true):
+                if self._is_real(here, step):
+                    return 0.0, _finding(here, WRONG_RULE, true=true)
+                limits[name] = mpmath.nan  # outside the domain, which a formula may have lost
+        sides = [limit for limit in limits.values() if not mpmath.isnan(limit)]
+        if not sides:
+            return 0.0, _finding(here, self._without_sides(here))
+        if not all(mpmath.isfinite(limit) for limit in sides):
+            return 0.0, _finding(here, "pole", **limits)
+        if leaps(left, here, right):
+            return 0.0, _finding(here, "jump", **limits)
+        low, high = min(sides), max(sides)
+        if high - low > abs(high) * STEP:
+            between = low - NEAR * abs(low) <= here.ours <= high + NEAR * abs(high)
+            return 0.0, _finding(here, "kink" if between else "beyond kink", **limits)
+        digits = agreement(here.ours, low)
+        if digits >= POOR:
+            return digits, None
+        return digits, _finding(here, "removable singularity", true=low)
+
+    def _without_sides(self, entry: Entry) -> str:
+        """What it means that the slope has no limit from either side."""
+        if entry.is_inside():
+            return "undetermined"
+        if math.isnan(entry.ours):
+            return "outside domain"
+        if math.isinf(entry.ours):
+            return "pole"
+        outside = any(self.outside[t.output, entry.leaf][t.element] for t in entry.terms)
+        return WRONG_RULE if outside else "undetermined"
 
 
-def _finding(look: Look, kind: str, **values: Any) -> Finding:
-    return Finding(look.leaf, (), kind, look.ours, **values)
+def _severity(verdict: Verdict) -> tuple[int, float]:
+    """The smaller, the worse."""
+    digits, finding = verdict
+    return (2 if finding is None else 0 if finding.kind == WRONG_RULE else 1), digits
 
 
-def _from_both_sides(look: Look) -> tuple[float, Finding | None]:
-    """The verdict at a point where a derivative may differ from side to side, or be none."""
-    left, right = look.limit(-1), look.limit(1)
-    sides = [side for side in (left, right) if not mpmath.isnan(side)]
-    if not sides:
-        if look.is_inside():
-            return 0.0, _finding(look, "undetermined")
-        return 0.0, _finding(look, "outside domain" if math.isnan(look.ours) else "wrong rule")
-    if not all(mpmath.isfinite(side) for side in sides):
-        return 0.0, _finding(look, "pole", left=left, right=right)
-    if look.jumps():
-        return 0.0, _finding(look, "jump", left=left, right=right)
-    low, high = min(sides), max(sides)
-    if high - low > abs(high) * STEP:
-        between = low - NEAR * abs(low) <= look.ours <= high + NEAR * abs(high)
-        return 0.0, _finding(look, "kink" if between else "beyond kink", left=left, right=right)
-    digits = agreement(look.ours, low)
-    if digits >= POOR:
-        return digits, None
-    return digits, _finding(look, "removable singularity", true=low)
+def _terms(jacobian: Jacobian, entry: Entry) -> list[Term]:
+    """The terms of the entry in ``jacobian``, with those that do not depend on it."""
+    return list(jacobian.terms(entry.leaf, entry.j, every=True))
+
+
+def _formulas(entry: Entry) -> list[Any]:
+    return [(t.output, t.element, t.slope.expr, t.value.expr) for t in entry.terms]
+
+
+def _finding(entry: Entry, kind: str, **values: Any) -> Finding:
+    return Finding(entry.leaf, (), kind, entry.ours, **values)

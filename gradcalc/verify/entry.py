@@ -1,7 +1,7 @@
-"""One entry at exact points: our number, the true slope, and what lies to both sides of it."""
+"""One entry of a gradient at exact points: our number, the true slope, and both sides of it."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,45 +19,75 @@ STEP = mpmath.mpf(10) ** -25  # to either side of a kink
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What is to be checked: weights by output, and the gradients that were printed for them."""
+class Claim:
+    """Gradients that were printed, and the passes that they are said to be the sum of.
 
-    weights: Mapping[str, Array]
+    weights: of each pass, by output; gradients: float64 by leaf; nodes: those of the gradients.
+    """
+
+    weights: Sequence[Mapping[str, Array]]
     gradients: Mapping[str, Array | None]
     nodes: Mapping[str, Node | None]
 
 
 @dataclass(frozen=True)
-class Look:
-    """One entry for one reading: its terms, weighted."""
+class Entry:
+    """Element j of the gradient of one leaf, in one claim.
+
+    distance: of the point to the nearest kink behind the entry: 1 on it, inf where none is near.
+    """
 
     leaf: str
     j: int
-    ours: float
+    claim: Claim
     terms: Sequence[Term]
-    reading: Reading
-    step: Any  # to either side: small against the distance to the nearest kink
+    distance: float
+
+    @property
+    def ours(self) -> float:
+        """The number that was printed."""
+        return float(np.asarray(self.claim.gradients[self.leaf]).flat[self.j])
+
+    @property
+    def step(self) -> Any:
+        """A step to either side, small against the distance to the nearest kink."""
+        return STEP * min(self.distance, 1.0)
+
+    def _weights(self, term: Term) -> Iterator[float]:
+        """The weights of the term's output element, of all passes, that are not exactly 0."""
+        for weights in self.claim.weights:
+            if term.output in weights:
+                given = np.asarray(weights[term.output])
+                spread = given.size != term.size  # --expand: the one element has all the weights
+                yield from filter(None, given.flat if spread else (given.flat[term.element],))
 
     def _sum(self, number: Callable[[Term], Any]) -> Any:
         """sum_k w_k number_k; a weight of exactly 0 leaves its element out."""
         total = mpmath.mpf(0)
         for term in self.terms:
-            weight = float(np.ravel(self.reading.weights[term.output])[term.element])
-            if weight != 0.0:
-                total += weight * number(term)
+            for weight in self._weights(term):
+                total += float(weight) * number(term)
         return total
 
-    def slope(self, step: Any) -> Any:
+    def slope(self, step: Any = 0) -> Any:
         """sum_k w_k dy_k/dx_j, at x_j + step."""
         return self._sum(lambda term: term.slope(term.shifted(step)))
+
+    def value(self, step: Any = 0) -> Any:
+        """sum_k w_k y_k, at x_j + step."""
+        return self._sum(lambda term: term.value(term.shifted(step)))
 
     def vanishes(self) -> bool:
         """Is the slope 0 as a formula, whatever the point?"""
         return all(term.slope.expr == 0 for term in self.terms)
 
-    def height(self, step: Any) -> Any:
-        """sum_k w_k y_k, at x_j + step."""
-        return self._sum(lambda term: term.value(term.shifted(step)))
+    def true(self) -> Any:
+        """The slope at the point itself, to 50 digits or more; nan where it has none."""
+        with mpmath.workdps(PRECISION):
+            slope = self.slope()
+        if abs(slope) < STEP and not self.vanishes():
+            return settled(self.slope)  # 0 may be all that cancellation has left
+        return slope
 
     def limit(self, side: int) -> Any:
         """The slope's limit from one side: finite, infinite, or nan where it has none."""
@@ -72,30 +102,35 @@ class Look:
 
     def _slope_beside(self, step: Any) -> Any:
         """The slope at x_j + step: by the formula, else (0 * log(0), say) by a difference."""
-        if mpmath.isnan(settled(lambda: self.height(step))):
+        if mpmath.isnan(settled(partial(self.value, step))):
             return mpmath.nan  # outside the domain, where a formula may still have a value
-        slope = settled(lambda: self.slope(step))
+        slope = settled(partial(self.slope, step))
         if not mpmath.isnan(slope):
             return slope
         width = step * STEP
-        return settled(lambda: (self.height(step + width) - self.height(step)) / width)
+        return settled(lambda: (self.value(step + width) - self.value(step)) / width)
 
     def is_inside(self) -> bool:
         """Does the function have values beside the point?"""
         return not all(
-            mpmath.isnan(settled(partial(self.height, s))) for s in (-self.step, self.step)
+            mpmath.isnan(settled(partial(self.value, step))) for step in (-self.step, self.step)
         )
 
-    def jumps(self) -> bool:
-        """Does the value itself leap here?"""
 
-        def gap(step: Any) -> Any:
-            sides = [settled(partial(self.height, s)) for s in (-step, 0, step)]
-            real = [side for side in sides if not mpmath.isnan(side)]
-            return max(real) - min(real) if real else mpmath.mpf(0)
+def leaps(left: Entry, here: Entry, right: Entry) -> bool:
+    """Does the value itself jump at the point? ``left`` and ``right`` hold on their sides of it."""
 
-        wide, narrow = gap(self.step), gap(self.step * STEP)
-        return bool(narrow > self.step and narrow > wide / 2)
+    def gap(step: Any) -> Any:
+        values = [
+            settled(partial(left.value, -step)),
+            settled(here.value),
+            settled(partial(right.value, step)),
+        ]
+        real = [value for value in values if not mpmath.isnan(value)]
+        return max(real) - min(real) if real else mpmath.mpf(0)
+
+    wide, narrow = gap(here.step), gap(here.step * STEP)
+    return bool(narrow > here.step and narrow > wide / 2)
 
 
 def settled(compute: Callable[[], Any]) -> Any:
@@ -111,7 +146,9 @@ def settled(compute: Callable[[], Any]) -> Any:
             if mpmath.isnan(value):
                 return value
             known = before is not None and value != 0
-            if known and abs(value - before) <= abs(value) * mpmath.mpf(10) ** -30:
+            if known and (
+                value == before or abs(value - before) <= abs(value) * mpmath.mpf(10) ** -30
+            ):
                 return value
         before = value
         precision *= 2
