@@ -1,6 +1,7 @@
 """Many problems, one after the other, each with its result or what is wrong with it."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from gradcalc.errors import GradcalcError
@@ -24,19 +25,17 @@ class Outcome(NamedTuple):
 
 def exit_code(outcomes: Sequence[Outcome], strict: bool) -> int:
     """The worst of all outcomes; with ``strict``, what is not verified has failed."""
-    unproven = any(
-        isinstance(o.result, Result) and o.result.check.status in ("flagged", "unchecked")
-        for o in outcomes
-    )
+    unproven = any(isinstance(o.result, Result) and not o.result.proven for o in outcomes)
     return max([o.exit_code for o in outcomes] + [int(strict and unproven)])
 
 
-def solve_all(records: Iterable[Record], *, check: bool) -> Iterator[Outcome]:
+def solve_all(records: Iterable[Record], *, check: bool, check_seconds: float) -> Iterator[Outcome]:
     """The outcomes of ``records``, in their order; an error ends its own problem only."""
     for record in records:
         given = record.data.get("name") if isinstance(record.data, dict) else None
         name = given if isinstance(given, str) else record.place
         try:
-            yield Outcome(name, solve(problem_of(record, check)))
+            problem = replace(problem_of(record), check=check, check_seconds=check_seconds)
+            yield Outcome(name, solve(problem))
         except GradcalcError as error:
             yield Outcome(name, error)

@@ -89,6 +89,11 @@ class Result:
     warnings: Sequence[Note]
 
     @property
+    def proven(self) -> bool:
+        """Was everything verified (or the check left out on purpose)?"""
+        return self.check.status in ("verified", "off")
+
+    @property
     def status(self) -> str:
         """``ok``, or ``mismatch`` when the check or the expectation failed."""
         failed = self.mismatches or self.check.status == "mismatch"
@@ -138,7 +143,7 @@ def solve(problem: Problem) -> Result:
         if len(passes) > 1 and not problem.zero_grad:  # the sum of all passes is printed too
             claims.append(Claim([p.weights for p in passes], gradients, state))
         known = {name: leaf for name, leaf in leaves.items() if leaf is not None}
-        traced = Traced(outputs, known, trace.values, trace.conditions)
+        traced = Traced(outputs, known, {**trace.values, **values}, trace.conditions)
         again = partial(_again, problem, tuple(outputs), tuple(known))
         check = verify(traced, claims, again, problem.check_seconds)
     mismatches = _mismatches(problem, gradients)

@@ -1,6 +1,7 @@
 """Inputs with known right values: the worked examples of backward(), and traps for public tools."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,10 @@ from conftest import Ran
 
 from gradcalc.language.syntax import normalize
 
+TO_COME = """
+std prod cumprod arccos arccosh arctan2 xlogy sinc clip median sort logsumexp softplus log_softmax
+log_sigmoid softmax lgamma floor fmod remainder det trace inv solve eigvalsh
+"""
 CASES = Path(__file__).parent / "cases"
 
 
@@ -53,8 +58,9 @@ def numbers(value: Any) -> Any:
 def test_known_values(record: dict[str, Any], gradcalc: Callable[..., Ran]) -> None:
     ran = gradcalc(*arguments(record))
     result = json.loads(ran.out)
-    if "unknown function" in ran.err:
-        pytest.skip(f"not a function of the language yet: {ran.err.splitlines()[0]}")
+    missing = ran.code == 2 and re.match(r"error: unknown function '(\w+)'", ran.err)
+    if missing and missing.group(1) in TO_COME.split():
+        pytest.skip(f"{missing.group(1)} is not a function of the language yet")
     if "error" in record["expect"].values():
         assert ran.code == 2
         assert result["status"] == "error"

@@ -82,9 +82,54 @@ def test_an_ordinary_point_is_verified(expr: str, x: float) -> None:
     assert (check.digits or 0) >= 14
 
 
-def test_sums_that_cancel_are_not_verified() -> None:
+def test_digits_that_cancelled_are_told() -> None:
+    """The slope of sum(x/sum(x)) is 0: what float64 leaves of it has no right digit."""
     check = checked("x/sum(x)", 1.0, x=[0.3, 1.7, 0.9]).check
-    assert {(f.kind, float(f.true)) for f in check.findings} <= {("rounded", 0.0)}
+    for finding in check.findings:
+        assert (finding.kind, finding.true) == ("rounded", 0)
+    assert check.checked == 3
+
+
+def test_the_sum_of_passes_is_checked_too() -> None:
+    passes: list[Any] = [{None: np.float64(1.0)}, {None: np.float64(-0.9999999999999999)}]
+    check = solve(Problem(Source("x/3"), {"x": np.float64(1.0)}, passes)).check
+    (finding,) = check.findings
+    assert finding.kind == "rounded"
+    np.testing.assert_allclose(float(finding.true), (1 - 0.9999999999999999) / 3, rtol=1e-15)
+
+
+def test_passes_may_have_outputs_of_their_own() -> None:
+    passes: list[Any] = [{"y": None}, {"z": None}]
+    result = solve(Problem(Source("y = x*x; z = sin(x)"), {"x": np.float64(2.0)}, passes))
+    assert result.check.status == "verified"
+    assert result.gradients["x"] == 4.0 + np.cos(2.0)
+
+
+@pytest.mark.parametrize(
+    "expr,at",
+    [
+        ("a/b", {"a": 1.0, "b": 0.0}),
+        ("w*log(x)", {"w": 2.0, "x": 0.0}),
+        ("x*inf", {"x": 1.0}),
+        ("a*b", {"a": np.inf, "b": 2.0}),
+        ("max(stack(x, nan))", {"x": 1.0}),
+        ("0*log(x) + log(1 - x)", {"x": 0.0}),
+    ],
+)
+def test_what_is_not_finite_is_no_mismatch(expr: str, at: dict[str, float]) -> None:
+    assert checked(expr, **at).check.status == "flagged"
+
+
+@pytest.mark.parametrize(
+    "expr,at",
+    [
+        ("x*x if round(x) == 2 else x", 2.2),
+        ("i = 0\nwhile i < 3:\n    i = i + 1\n    y = x*i", 2.0),
+        ("y = 1\nwhile abs(y*y - x) > 1e-12:\n    y = 0.5*(y + x/y)", 2.0),
+    ],
+)
+def test_a_condition_that_no_side_changes_is_no_kink(expr: str, at: float) -> None:
+    assert checked(expr, x=at).check.findings == []
 
 
 SPOILS: dict[str, Callable[[Any], Any]] = {
@@ -94,21 +139,57 @@ SPOILS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("spoil", SPOILS)
-@pytest.mark.parametrize("row", SMOOTH, ids=repr)
-def test_a_wrong_rule_is_a_mismatch(
-    row: Elementwise, spoil: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = row.conditions
-    names = ["x", "b", "c"][: len(row.partials) - first]
-    call = f"{row.name}({', '.join(['x > 0'] * first + names)})"
-    at = dict(zip(names, (0.7, 0.3, 0.2), strict=False))
-    if checked(call, **at).gradients["x"] == 0.0:
-        return  # a slope of 0 has neither a sign nor a factor
-    right = row.partials[first]
+NUMBERS = {"x": 0.7, "b": 0.3, "c": 0.2}
+PARTIALS = [
+    (row, position)
+    for row in SMOOTH
+    for position in range(row.conditions, len(row.partials))
+    if position - row.conditions < 2 and row.partials[position]
+]
+
+
+def call_of(row: Elementwise, position: int) -> str:
+    """A program on which the partial at ``position`` counts."""
+    condition = ["x > 0" if position == row.conditions else "x < 0"] * row.conditions
+    names = list(NUMBERS)[: len(row.partials) - row.conditions]
+    if row.name in ("maximum", "minimum"):
+        names = names if (row.name == "maximum") == (position == 0) else names[::-1]
+    return f"{row.name}({', '.join([*condition, *names])})"
+
+
+def spoiled(row: Elementwise, position: int, spoil: str) -> Elementwise:
+    """``row`` with a wrong partial."""
+    right = row.partials[position]
     assert right is not None
-    wrong = lambda *inputs: SPOILS[spoil](right(*inputs))  # noqa: E731 - one of a row's lambdas
+    partials = list(row.partials)
+    partials[position] = lambda *inputs: SPOILS[spoil](right(*inputs))
+    return replace(row, partials=tuple(partials))
+
+
+@pytest.mark.parametrize("around", ["{}", "{} + relu(0*x)", "sum(stack({}, relu(0*x)))"])
+@pytest.mark.parametrize("spoil", SPOILS)
+@pytest.mark.parametrize("row,position", PARTIALS, ids=str)
+def test_a_wrong_rule_is_a_mismatch(
+    row: Elementwise, position: int, spoil: str, around: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also beside a kink, where both sides are looked at."""
+    program = around.format(call_of(row, position))
+    at = {name: value for name, value in NUMBERS.items() if name in program}
+    right = checked(call_of(row, position), **at).gradients
+    if not any(right.values()):
+        assert row.name in ("sign", "round")  # a slope of 0 has neither a sign nor a factor
+        return
     monkeypatch.setitem(PRIMITIVES, row.name, row)  # what is put back: a new row registers itself
-    spoiled = replace(row, partials=(*row.partials[:first], wrong, *row.partials[first + 1 :]))
-    monkeypatch.setitem(FUNCTIONS, row.name, spoiled)
-    assert checked(call, **at).check.status == "mismatch"
+    wrong = spoiled(row, position, spoil)
+    monkeypatch.setitem(FUNCTIONS, row.name, wrong)
+    found = checked(program, **at)
+    if found.gradients != checked_rightly(program, at, row, monkeypatch).gradients:
+        assert found.check.status == "mismatch"
+
+
+def checked_rightly(
+    program: str, at: dict[str, float], row: Elementwise, monkeypatch: pytest.MonkeyPatch
+) -> Result:
+    monkeypatch.setitem(PRIMITIVES, row.name, row)
+    monkeypatch.setitem(FUNCTIONS, row.name, row)
+    return checked(program, **at)

@@ -77,4 +77,4 @@ def evaluate(
     except GradcalcError as error:
         fail(error, as_json)
     print_result(result, digits, as_json)
-    finish([result], strict)
+    finish(result, strict)

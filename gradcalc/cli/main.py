@@ -10,7 +10,7 @@ from gradcalc import __version__
 from gradcalc.cli.eval import evaluate
 from gradcalc.cli.expressions import ExpressionCommand
 from gradcalc.cli.run import run
-from gradcalc.errors import GradcalcError, printable
+from gradcalc.errors import printable
 
 WRONG_INPUT, INTERRUPTED = 2, 130
 
@@ -46,12 +46,11 @@ def main() -> NoReturn:
             stream.reconfigure(errors="replace")  # a narrow encoding must not end in a traceback
     try:
         code = app(standalone_mode=False)
-    except GradcalcError as error:
-        print(error, file=sys.stderr)
-        code = WRONG_INPUT
     except typer.TyperException as error:
-        print(f"error: {printable(error.format_message())}", file=sys.stderr)
-        print("help: --help after a command lists its options", file=sys.stderr)
+        message = printable(error.format_message())
+        if message:  # without a command, the help has been printed
+            print(f"error: {message}", file=sys.stderr)
+            print("help: --help after a command lists its options", file=sys.stderr)
         code = WRONG_INPUT
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED

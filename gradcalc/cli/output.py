@@ -2,13 +2,14 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NoReturn
 
 import typer
 
-from gradcalc.errors import GradcalcError
-from gradcalc.problem import Result
+from gradcalc.errors import GradcalcError, printable
+from gradcalc.problem import Note, Result
 from gradcalc.render.report import show_result
 
 FAILED, WRONG_INPUT, CLOSED_PIPE = 1, 2, 141
@@ -21,36 +22,57 @@ def print_result(result: Result, digits: int, as_json: bool) -> None:
 
         write(dumps(result_record(result)))
         return
-    with Pipe():
+    with to_stdout():
         show_result(result, digits)
-    for warning in result.warnings:
-        print(f"note: {warning.message}", file=sys.stderr)
+    note(result.warnings)
+
+
+def note(warnings: Sequence[Note], name: str = "") -> None:
+    """Prints warnings to standard error; ``name`` says of which problem."""
+    for warning in warnings:
+        place = f"{name}: " if name else ""
+        print(printable(f"note: {place}{warning.message}"), file=sys.stderr)
+
+
+def print_error(error: GradcalcError) -> None:
+    """Prints an error to standard error, in colour on a terminal."""
+    if not sys.stderr.isatty():
+        print(error, file=sys.stderr)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    text = Text(str(error))
+    text.highlight_regex("^error:", "bold red")
+    text.highlight_regex("(?m)^help:", "bold")
+    Console(stderr=True).print(text, soft_wrap=True)
 
 
 def write(line: str) -> None:
     """Prints one line to standard output, at once."""
-    with Pipe():
-        print(line, flush=True)
+    with to_stdout():
+        print(line)
 
 
-class Pipe:
-    """Ends the program quietly when the reader of standard output has gone."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if kind is None:
-            return
-        if isinstance(error, BrokenPipeError):
+@contextmanager
+def to_stdout() -> Iterator[None]:
+    """Ends the program quietly when the reader has gone, with a message when writing fails."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        if sys.stdout is not None:
             # What is still buffered goes nowhere, so that the interpreter's last flush succeeds.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
             raise typer.Exit(CLOSED_PIPE) from None
+        print(f"error: cannot write the result: {(error.strerror or '').lower()}", file=sys.stderr)
+        raise typer.Exit(WRONG_INPUT) from None
 
 
 def fail(error: GradcalcError, as_json: bool) -> NoReturn:
     """Reports a wrong input: for people on standard error, with --json also as the result."""
-    print(error, file=sys.stderr)
+    print_error(error)
     if as_json:
         from gradcalc.render.record import dumps, error_record
 
@@ -58,9 +80,7 @@ def fail(error: GradcalcError, as_json: bool) -> NoReturn:
     raise typer.Exit(WRONG_INPUT)
 
 
-def finish(results: Iterable[Result], strict: bool) -> None:
+def finish(result: Result, strict: bool) -> None:
     """Ends with 1 when a check or expectation failed; with ``strict``, unless all is verified."""
-    for result in results:
-        unproven = strict and result.check.status in ("flagged", "unchecked")
-        if result.status != "ok" or unproven:
-            raise typer.Exit(FAILED)
+    if result.status != "ok" or (strict and not result.proven):
+        raise typer.Exit(FAILED)

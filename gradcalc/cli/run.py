@@ -11,6 +11,9 @@ def run(
     paths: Annotated[
         list[str], typer.Argument(help="Files (.toml .json .jsonl), folders, or - (JSONL).")
     ],
+    check_time: Annotated[
+        float, typer.Option(help="Seconds that the check of one problem may take.", min=0.0)
+    ] = 10.0,
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Do not check against SymPy.")
     ] = False,
@@ -26,20 +29,21 @@ def run(
 ) -> None:
     """Solve every problem of files or folders; exit with 1 if any fails its check or its expect."""
     from gradcalc.batch import exit_code, solve_all
-    from gradcalc.cli.output import Pipe, fail, write
+    from gradcalc.cli.output import note, print_error, to_stdout, write
     from gradcalc.files.problems import records_of
     from gradcalc.render.record import dumps, outcome_record
     from gradcalc.render.summary import show_all
 
     outcomes = []
-    try:
-        for outcome in solve_all(records_of(paths), check=not no_check):
-            if as_json:
-                write(dumps(outcome_record(outcome)))
-            outcomes.append(outcome)
-    except GradcalcError as error:
-        fail(error, as_json)
+    for outcome in solve_all(records_of(paths), check=not no_check, check_seconds=check_time):
+        if as_json:
+            write(dumps(outcome_record(outcome)))
+        if isinstance(outcome.result, GradcalcError):
+            print_error(outcome.result)
+        elif not as_json:
+            note(outcome.result.warnings, outcome.name)
+        outcomes.append(outcome)
     if not as_json:
-        with Pipe():
+        with to_stdout():
             show_all(outcomes, digits)
     raise typer.Exit(exit_code(outcomes, strict))

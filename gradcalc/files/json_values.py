@@ -1,4 +1,4 @@
-"""JSON, as the arrays that it spells."""
+"""JSON and TOML, as the arrays that they spell."""
 
 import json
 import math
@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from gradcalc.errors import GradcalcError, Source, Span
-from gradcalc.files.values import add
+from gradcalc.files.arrays import add
 from gradcalc.graph import Array
 from gradcalc.language import literals
 from gradcalc.language.draws import Draws
 from gradcalc.language.program import to_float
 from gradcalc.language.syntax import normalize
 
+MOST_AXES = 64  # of a NumPy array
 NUMBERS = {
     "nan": math.nan,
     "inf": math.inf,
@@ -67,6 +68,10 @@ def values_of(data: Mapping[str, Any], draws: Draws) -> dict[str, Array]:
 def array_of(value: Any, draws: Draws, name: str) -> Array:
     """The float64 array of a JSON value: a number, nested lists, or a text such as "pi/4"."""
     if isinstance(value, str) and value.lower() not in NUMBERS:
+        if value.startswith("@"):
+            from gradcalc.files.values import read_array
+
+            return read_array(value[1:], draws)
         return literals.value(Source(value, name), draws)
     try:
         return np.array(_plain(value, name), dtype=np.float64)[()]
@@ -76,12 +81,15 @@ def array_of(value: Any, draws: Draws, name: str) -> Array:
         ) from None
 
 
-def _plain(value: Any, name: str) -> Any:
+def _plain(value: Any, name: str, depth: int = 0) -> Any:
     """Nested lists of floats; "NaN" and "Infinity" are numbers that JSON cannot spell."""
     if isinstance(value, list):
-        return [_plain(one, name) for one in value]
+        if depth == MOST_AXES:
+            raise GradcalcError("number", f"{name}: lists are nested more than {MOST_AXES} deep")
+        return [_plain(one, name, depth + 1) for one in value]
     if isinstance(value, str) and value.lower() in NUMBERS:
         return NUMBERS[value.lower()]
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return to_float(value)
-    raise GradcalcError("number", f"{name}: {json.dumps(value)} is not a number")
+    shown = json.dumps(value, default=str)
+    raise GradcalcError("number", f"{name}: {shown} is not a number")

@@ -2,13 +2,14 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gradcalc.errors import GradcalcError, Source, did_you_mean
+from gradcalc.errors import GradcalcError, Source, did_you_mean, whole
 from gradcalc.files.json_values import NUMBERS, array_of, parse_json, parse_toml, values_of
-from gradcalc.files.texts import decode, read_bytes, read_text
-from gradcalc.files.values import names_of
+from gradcalc.files.texts import decode, read_program, read_text
+from gradcalc.files.values import names_of, read_at, read_weights
 from gradcalc.graph import Array
 from gradcalc.language import literals
 from gradcalc.language.draws import Draws
@@ -40,29 +41,47 @@ class Record(NamedTuple):
     data: dict[str, Any] | GradcalcError
 
 
-def read_records(path: Path) -> Iterator[Record]:
-    """The problems of a file or, in the order of names, of a folder; raises GradcalcError."""
+def records_of(paths: Iterable[str]) -> Iterator[Record]:
+    """The problems of files and folders, in order; ``-`` is JSONL on standard input.
+
+    A file that cannot be read is a record of its own, with what is wrong.
+    """
+    for path in paths:
+        if path == "-":
+            yield from _records(path, _read_standard_input)
+        else:
+            yield from _records(path, partial(_read, Path(path)))
+
+
+def _read_standard_input() -> Iterator[Record]:
+    yield from _jsonl_records(decode(sys.stdin.buffer.read(), "standard input"), "-")
+
+
+def _records(place: str, read: Callable[[], Iterator[Record]]) -> Iterator[Record]:
+    try:
+        yield from read()
+    except GradcalcError as error:
+        yield Record(place, error.located(*whole(place, "")))
+
+
+def _read(path: Path) -> Iterator[Record]:
+    """The problems of a file or, in the order of names, of a folder."""
     if path.is_dir():
-        for child in sorted(path.iterdir()):
-            if child.is_dir() or child.suffix.lower() in READERS:
-                yield from read_records(child)
+        children = [c for c in sorted(path.iterdir()) if c.is_dir() or c.suffix.lower() in READERS]
+        if not children:
+            raise GradcalcError(
+                "file", f"'{path}' has no problems", "problems are read from .toml .json .jsonl"
+            )
+        for child in children:
+            yield from _records(str(child), partial(_read, child))
         return
     reader = READERS.get(path.suffix.lower())
+    text = read_text(path)  # a missing file is told first
     if reader is None:
-        read_bytes(path)  # a missing file is told first
         raise GradcalcError(
             "file", f"'{path}' is of no known kind", "problems are read from .toml .json .jsonl"
         )
-    yield from reader(read_text(path), str(path))
-
-
-def records_of(paths: Iterable[str]) -> Iterator[Record]:
-    """The problems of files and folders, in order; ``-`` is JSONL on standard input."""
-    for path in paths:
-        if path == "-":
-            yield from _jsonl_records(decode(sys.stdin.buffer.read(), "standard input"), "-")
-        else:
-            yield from read_records(Path(path))
+    yield from reader(text, str(path))
 
 
 def _jsonl_records(text: str, name: str) -> Iterator[Record]:
@@ -107,17 +126,17 @@ def _mapping(data: Any) -> dict[str, Any] | GradcalcError:
     return GradcalcError("record", "a problem is an object of keys and values")
 
 
-def problem_of(record: Record, check: bool) -> Problem:
+def problem_of(record: Record) -> Problem:
     """The problem of a record, whose keys are eval's options; raises GradcalcError."""
     try:
         if isinstance(record.data, GradcalcError):
             raise record.data
-        return _problem(record.data, record.place, check)
+        return _problem(record.data, record.place)
     except GradcalcError as error:
         raise error.located(Source("", record.place)) from None
 
 
-def _problem(data: dict[str, Any], place: str, check: bool) -> Problem:
+def _problem(data: dict[str, Any], place: str) -> Problem:
     for key in data:
         if key not in KEYS:
             hint = did_you_mean(key, KEYS) or f"the keys are {', '.join(KEYS)}"
@@ -126,26 +145,34 @@ def _problem(data: dict[str, Any], place: str, check: bool) -> Problem:
         raise GradcalcError("record", "the problem has no 'expr'")
     if "weights" in data and "passes" in data:
         raise GradcalcError("record", "'weights' and 'passes' exclude one another")
-    draws = Draws(_get(data, "seed", None, int))
+    seed = _get(data, "seed", None, int)
+    if seed is not None and seed < 0:
+        raise GradcalcError("record", "'seed' must not be negative")
+    draws = Draws(seed)
     passes = _get(data, "passes", None, list) or [data.get("weights")]
-    at = values_of(_get(data, "at", {}, dict), draws)
+    given = _get(data, "at", {}, dict, str)
+    at = read_at([given], draws) if isinstance(given, str) else values_of(given, draws)
     expect = _get(data, "expect", None, dict)
     wrt = _get(data, "wrt", None, str, list)
+    if isinstance(wrt, list):
+        wrt = ",".join(_get({"wrt": name}, "wrt", "", str) for name in wrt)
+    output = _get(data, "output", None, str)
+    text = _get(data, "expr", "", str)
+    expr = read_program(text) if text.startswith("@") else Source(text, place)
     return Problem(
-        expr=Source(_get(data, "expr", "", str), place),
+        expr=expr,
         at=at,
         passes=[_pass(one, draws) for one in passes],
         name=_get(data, "name", None, str),
         zero_grad=_get(data, "zero_grad", False, bool),
         retain_graph=_get(data, "retain_graph", True, bool),
         expand=_get(data, "expand", False, bool),
-        wrt=names_of(wrt) if isinstance(wrt, str) else wrt,
-        output=_get(data, "output", None, str),
+        wrt=None if wrt is None else names_of(wrt),
+        output=None if output is None else normalize(output),
         expect=None if expect is None else _arrays(expect, draws),
         rtol=float(_get(data, "rtol", Problem.rtol, int, float)),
         atol=float(_get(data, "atol", Problem.atol, int, float)),
         draws=draws,
-        check=check,
     )
 
 
@@ -175,7 +202,7 @@ def _pass(value: Any, draws: Draws) -> literals.Weights:
     if value is None:
         return {}
     if isinstance(value, str) and value.lower() not in NUMBERS:
-        return literals.weights(Source(value, "weights"), draws)
+        return read_weights(value, draws)
     if isinstance(value, dict):
         named: dict[str | None, Array | None] = {}
         named.update(_arrays(value, draws))
@@ -184,8 +211,8 @@ def _pass(value: Any, draws: Draws) -> literals.Weights:
 
 
 def _arrays(data: Mapping[str, Any], draws: Draws) -> dict[str, Array | None]:
-    """Arrays by name, or None for null."""
+    """Arrays by name; None for null, and for "None", since TOML has no null."""
     return {
-        normalize(name): None if one is None else array_of(one, draws, f"'{name}'")
+        normalize(name): None if one in (None, "None") else array_of(one, draws, f"'{name}'")
         for name, one in data.items()
     }

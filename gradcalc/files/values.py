@@ -1,12 +1,14 @@
 """Values of leaves and weights: as text, or from .json, .toml, .npz, .npy and .csv files."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gradcalc.errors import GradcalcError, Source, did_you_mean
+from gradcalc.files.arrays import add, float64
 from gradcalc.files.texts import read_bytes, read_text, within
 from gradcalc.graph import Array
 from gradcalc.language import literals
@@ -45,111 +47,126 @@ def read_at(options: Iterable[str], draws: Draws) -> dict[str, Array]:
     return result
 
 
-def add(values: dict[str, Array], more: Mapping[str, Array]) -> None:
-    """Adds ``more`` to ``values``; raises GradcalcError for a name that has two values."""
-    for name, value in more.items():
-        if name in values:
-            raise GradcalcError(
-                "name-collision", f"'{name}' has two values", "give each leaf one value"
-            )
-        values[name] = value
-
-
 def read_values(path: Path, draws: Draws) -> dict[str, Array]:
     """The named values of a .json, .toml, .npz or .csv file."""
     kind = path.suffix.lower()
-    if kind == ".npz":
-        return _normalized(_load(path))
-    if kind == ".csv":
-        return _normalized(_columns(path))
     if kind in (".json", ".toml"):
         from gradcalc.files.json_values import parse_json, parse_toml, values_of
 
         parse = parse_json if kind == ".json" else parse_toml
         data = parse(read_text(path), str(path))
-        if not isinstance(data, dict):
-            raise GradcalcError("file", f"'{path}' has no names: an object of values is wanted")
-        return values_of(data, draws)
-    raise GradcalcError(
-        "file", f"'{path}' is of no known kind", "values are read from .json .toml .npz .npy .csv"
-    )
+        if isinstance(data, dict):
+            return values_of(data, draws)
+        raise GradcalcError(
+            "file", f"'{path}' has no names", f"give it to one leaf: --at NAME=@{path}"
+        )
+    arrays = _arrays(path)
+    result: dict[str, Array] = {}
+    for name in arrays:
+        add(result, {normalize(name): arrays[name]()})
+    return result
 
 
 def read_array(text: str, draws: Draws) -> Array:
     """One array: ``x.npy``, a ``.json`` list, or a named part: ``x.npz:a``, ``x.csv:price``."""
+    if Path(text).suffix.lower() == ".npy":
+        return float64(_load(Path(text)), text)
     name, colon, part = text.rpartition(":")
-    path = Path(name) if colon and not Path(text).exists() else Path(text)
-    if path == Path(text):
-        if path.suffix.lower() == ".npy":
-            return _float64(_load(path), str(path))
-        if path.suffix.lower() == ".json":
-            from gradcalc.files.json_values import array_of, parse_json
-
-            return array_of(parse_json(read_text(path), text), draws, text)
-        raise (
-            GradcalcError("file", f"which values of '{path}'?", f"name a part of it: @{path}:NAME")
-            if path.exists()
-            else GradcalcError("file", f"cannot read '{path}': no such file")
-        )
-    values = read_values(path, draws)
-    if normalize(part) not in values:
-        hint = did_you_mean(part, values) or f"it has {', '.join(values)}"
+    if not colon or Path(text).exists():
+        return _whole_file(Path(text), draws)
+    path = Path(name)
+    if path.suffix.lower() in (".json", ".toml"):
+        values = read_values(path, draws)
+        found: dict[str, Callable[[], Array]] = {k: partial(values.get, k) for k in values}
+    else:
+        found = {normalize(key): make for key, make in _arrays(path).items()}
+    if normalize(part) not in found:
+        hint = did_you_mean(part, found) or f"it has {', '.join(found)}"
         raise GradcalcError("file", f"'{path}' has no '{part}'", hint)
-    return values[normalize(part)]
+    return found[normalize(part)]()
+
+
+def _whole_file(path: Path, draws: Draws) -> Array:
+    """All of a file as one array; only a .json list is one."""
+    if path.suffix.lower() == ".json":
+        from gradcalc.files.json_values import array_of, parse_json
+
+        data = parse_json(read_text(path), str(path))
+        if not isinstance(data, dict):
+            return array_of(data, draws, str(path))
+    read_bytes(path)  # a missing file is told first
+    if path.suffix.lower() in (".json", ".toml", ".npz", ".csv"):
+        raise GradcalcError("file", f"which values of '{path}'?", f"name a part: @{path}:NAME")
+    raise _unknown_kind(path)
+
+
+def _arrays(path: Path) -> dict[str, Callable[[], Array]]:
+    """The parts of an .npz or .csv file by name; each is converted only when it is asked for."""
+    kind = path.suffix.lower()
+    if kind == ".npz":
+        loaded = _load(path)
+        return {name: partial(float64, loaded[name], name) for name in loaded}
+    if kind == ".csv":
+        return _columns(path)
+    read_bytes(path)
+    raise _unknown_kind(path)
+
+
+def _unknown_kind(path: Path) -> GradcalcError:
+    hint = "files of values end in .json .toml .npz .csv, or .npy for one leaf (a=@x.npy)"
+    return GradcalcError("file", f"'{path}' is of no known kind", hint)
 
 
 def _load(path: Path) -> Any:
     """What NumPy reads from a .npy or .npz file; pickles, which run code, are refused."""
     from io import BytesIO
     from zipfile import BadZipFile
+    from zlib import error as BadData  # noqa: N812 - a lower-case exception
 
     data = BytesIO(read_bytes(path))
     try:
         loaded = np.load(data, allow_pickle=False)
         return dict(loaded) if path.suffix.lower() == ".npz" else np.asarray(loaded)
-    except (ValueError, TypeError, EOFError, OSError, BadZipFile):
+    except (ValueError, TypeError, EOFError, OSError, SyntaxError, BadZipFile, BadData):
         raise GradcalcError("file", f"'{path}' is no NumPy file of numbers") from None
 
 
-def _columns(path: Path) -> dict[str, Any]:
-    """The columns of a CSV file with a header."""
+def _columns(path: Path) -> dict[str, Callable[[], Array]]:
+    """The columns of a CSV file, whose first line names them."""
     import csv
 
-    rows = list(csv.reader(read_text(path).splitlines()))
+    try:
+        reader = csv.reader(read_text(path).splitlines())
+        rows = [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        raise GradcalcError("file", f"cannot read '{path}': {error}") from None
     if not rows:
         raise GradcalcError("file", f"'{path}' is empty", "the first line names the columns")
-    header, body = rows[0], [row for row in rows[1:] if row]
-    for number, row in enumerate(body, 2):
+    (_, header), *body = rows
+    for line, row in body:
         if len(row) != len(header):
             raise GradcalcError(
-                "ragged", f"'{path}', row {number}: {len(row)} cells for {len(header)} columns"
+                "ragged",
+                f"'{path}', line {line}: {len(row)} cells for {len(header)} columns",
+                "give each line as many cells as the first",
             )
-    return {
-        name.strip(): [_cell(row[i], path, name) for row in body] for i, name in enumerate(header)
-    }
+    names = [name.strip() for name in header]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise GradcalcError("name-collision", f"'{path}' has two columns '{twice}'")
+
+    def column(i: int) -> Array:
+        return np.array([_cell(row[i], path, line, names[i]) for line, row in body])
+
+    return {name: partial(column, i) for i, name in enumerate(names)}
 
 
-def _cell(text: str, path: Path, column: str) -> float:
+def _cell(text: str, path: Path, line: int, column: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise GradcalcError(
-            "number", f"'{path}', column '{column}': '{text}' is not a number"
-        ) from None
-
-
-def _normalized(values: Mapping[str, Any]) -> dict[str, Array]:
-    result: dict[str, Array] = {}
-    for name, value in values.items():
-        add(result, {normalize(name): _float64(value, name)})
-    return result
-
-
-def _float64(value: Any, name: str) -> Array:
-    array = np.asarray(value)
-    if array.dtype.kind not in "fiub":
-        raise GradcalcError("number", f"'{name}' is not made of real numbers")
-    return array.astype(np.float64)[()]
+        message = f"'{path}', line {line}, column '{column}': '{text}' is not a number"
+        raise GradcalcError("number", message, "write 1.5, 1e-3, inf or nan") from None
 
 
 def names_of(text: str) -> list[str]:

@@ -67,7 +67,7 @@ def _axes(x: Node, axis: Axes) -> tuple[int, ...]:
             raise GradcalcError(
                 "axis",
                 f"axis {one} is out of range for shape {x.shape}",
-                f"there are {x.ndim} axes"
+                f"the last axis is {x.ndim - 1}"
                 if x.ndim
                 else "a number has no axes; maximum(a, b) and minimum(a, b) compare two numbers",
             )

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from gradcalc.errors import printable
+
 STYLES = {
     "verified": "green",
     "ok": "green",
@@ -25,6 +27,9 @@ class Line(NamedTuple):
 
 def show(headers: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[Line]) -> None:
     """Prints a table and lines below it to standard output."""
+    headers = [printable(header) for header in headers]
+    rows = [[printable(cell) for cell in row] for row in rows]
+    lines = [line._replace(text=printable(line.text)) for line in lines]
     if sys.stdout.isatty():
         _show_rich(headers, rows, lines)
     else:
@@ -33,11 +38,12 @@ def show(headers: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[
 
 def _plain(headers: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[Line]) -> str:
     """Columns two spaces apart, one row a line, so that other tools can read them."""
-    table = [headers, *([cell.replace("\n", " ") for cell in row] for row in rows)]
+    table = [headers, *([" ".join(cell.split("\n ")) for cell in row] for row in rows)]
     widths = [max(len(row[i]) for row in table) for i in range(len(headers))]
     texts = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in table
+        if headers
     ]
     return "".join(f"{text}\n" for text in [*texts, *(line.text for line in lines)])
 
@@ -56,7 +62,8 @@ def _show_rich(
         table.add_column(header, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell, style=_style(cell)) for cell in row))
-    console.print(table)
+    if headers:
+        console.print(table)
     for line in lines:
         console.print(Text(line.text, style=STYLES.get(line.status, "")), overflow="fold")
 

@@ -12,6 +12,13 @@ def number(value: float, digits: int) -> str:
     return f"{value:.{digits}g}"
 
 
+def plural(count: int, noun: str) -> str:
+    """``1 problem``, ``2 problems``; of entry, entries."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
+
+
 def array(value: Array | None, digits: int, *, lines: bool = False) -> str:
     """``[1, 2, 3]``; the middle of a long array is left out. None is PyTorch's None.
 
@@ -19,7 +26,7 @@ def array(value: Array | None, digits: int, *, lines: bool = False) -> str:
     """
     if value is None:
         return "None"
-    return _nested(np.asarray(value), digits, ",\n" if lines else ", ")
+    return _nested(np.asarray(value), digits, ",\n " if lines else ", ")
 
 
 def _nested(value: Array, digits: int, between_rows: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from gradcalc.graph import Array
 from gradcalc.problem import Result
 from gradcalc.render.layout import Line, show
-from gradcalc.render.numbers import array, number
+from gradcalc.render.numbers import array, number, plural
 from gradcalc.verify.findings import WRONG_RULE, Check, Finding
 
 MOST_FINDINGS = 10
@@ -27,7 +27,11 @@ def show_result(result: Result, digits: int) -> None:
         )
         for leaf, gradient in result.gradients.items()
     ]
-    show(("leaf", "value", "gradient", "formula", "check"), rows, [*lines(result, digits)])
+    show(
+        ("leaf", "value", "gradient", "formula", "check") if rows else (),
+        rows,
+        [*lines(result, digits)],
+    )
 
 
 def lines(result: Result, digits: int) -> Iterator[Line]:
@@ -84,7 +88,7 @@ def _summary(check: Check) -> str:
     """``verified: 9 of 9 entries, SymPy agrees to 15.9 digits``"""
     if check.status == "off":
         return "not checked (--no-check)"
-    count = f"{len(check.findings) or check.checked} of {check.checked} entries"
+    count = f"{len(check.findings) or check.checked} of {plural(check.checked, 'entry')}"
     if check.checked < check.entries:
         count += f" looked at, of {check.entries} in all"
     parts = [count] if check.checked or not check.reason else []

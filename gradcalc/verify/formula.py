@@ -1,5 +1,6 @@
 """A SymPy expression as a list of steps, to be evaluated at many points and precisions."""
 
+import math
 import operator
 from collections.abc import Callable, Mapping
 from functools import reduce
@@ -46,7 +47,9 @@ class Formula:
         return values[-1]
 
     def __str__(self) -> str:
-        return str(_Printer({"order": "none"}).doprint(self.expr))
+        # A Dirac delta is 0 but at a kink, where a formula is not the whole truth anyway.
+        shown = self.expr.xreplace(dict.fromkeys(self.expr.atoms(sympy.DiracDelta), sympy.S.Zero))
+        return str(_Printer({"order": "none"}).doprint(shown))
 
 
 class _Printer(StrPrinter):
@@ -65,9 +68,18 @@ class _Printer(StrPrinter):
     def _print_Abs(self, expr: sympy.Abs) -> str:  # noqa: N802 - SymPy's name
         return f"abs({self._print(expr.args[0])})"
 
+    def _print_Infinity(self, expr: sympy.Expr) -> str:  # noqa: N802 - SymPy's name
+        return "inf"
+
+    def _print_NegativeInfinity(self, expr: sympy.Expr) -> str:  # noqa: N802 - SymPy's name
+        return "-inf"
+
+    def _print_ComplexInfinity(self, expr: sympy.Expr) -> str:  # noqa: N802 - SymPy's name
+        return "inf"
+
     def _print_Rational(self, expr: sympy.Rational) -> str:  # noqa: N802 - SymPy's name
         if expr.q & (expr.q - 1) == 0 and expr.q > 64:
-            return repr(float(expr))
+            return "pi" if float(expr) == math.pi else repr(float(expr))
         return str(super()._print_Rational(expr))
 
 

@@ -37,7 +37,7 @@ class Traced(NamedTuple):
 
     outputs: Mapping[str, Node]
     leaves: Mapping[str, Node]
-    values: Mapping[Node, Array]  # of the leaves at least, float64
+    values: Mapping[Node, Array]  # of the leaves and the outputs at least, float64
     conditions: Sequence[Node]  # whose values decided a branch, a count or an index
 
 
@@ -151,6 +151,8 @@ class _Judge:
             verdict = self._by_branches(entry)
             if verdict is not None:
                 return verdict
+        if self._is_nan(entry) and not self._is_real(entry, 0):
+            return 0.0, _finding(entry, "outside domain")
         true = entry.true()
         if entry.distance == 1.0 or not mpmath.isfinite(true):
             return self._by_sides(entry, entry, entry)
@@ -166,8 +168,6 @@ class _Judge:
             return digits, _finding(entry, kind, true=true)
         if entry.distance < math.inf or not math.isfinite(entry.ours):
             return self._by_sides(entry, entry, entry)
-        if not self._is_real(entry, 0):
-            return 0.0, _finding(entry, "outside domain")
         return digits, _finding(entry, WRONG_RULE, true=true)
 
     def _rule_agrees(self, entry: Entry, step: Any, true: Any) -> bool:
@@ -175,6 +175,11 @@ class _Judge:
         node = entry.claim.nodes[entry.leaf]
         assert node is not None  # a leaf without a gradient has no entries
         return self.exact.agrees(node, self.traced.leaves[entry.leaf], entry.j, step, true)
+
+    def _is_nan(self, entry: Entry) -> bool:
+        """Is an output behind the entry nan in float64?"""
+        values = ((self.traced.values[self.traced.outputs[t.output]], t) for t in entry.terms)
+        return any(np.isnan(np.asarray(value).flat[t.element]) for value, t in values)
 
     def _is_real(self, entry: Entry, step: Any) -> bool:
         """Have the outputs behind the entry real values at x_j + step?"""
