@@ -19,7 +19,8 @@ Shape: TypeAlias = tuple[int, ...]
 Params: TypeAlias = tuple[Any, ...]
 Array: TypeAlias = Any  # np.float64 or np.ndarray: float64, bool, or objects (mpmath, SymPy)
 
-LARGEST = 2**30  # elements of one node: 8 GiB of float64
+LARGEST = 2**28  # elements of one node: 2 GiB of float64
+MOST_AXES = 64  # of a NumPy array
 MOST_NODES = 8_000_000  # of one graph: some 2 GiB
 HASHED = 64  # constants of up to so many elements are compared by value
 
@@ -236,7 +237,8 @@ class Graph:
         node = table.get(inputs)
         if node is None:
             shape = primitive.infer_shape(tuple([i.shape for i in inputs]), params)
-            if size_of(shape) > LARGEST or len(self.nodes) >= MOST_NODES:
+            unfit = len(shape) > MOST_AXES or max((size_of(shape), *shape)) > LARGEST
+            if unfit or len(self.nodes) >= MOST_NODES:
                 raise _too_large(primitive, shape, len(self.nodes))
             truth = primitive.truth if primitive.truth is not None else inputs[0].truth
             node = Node(self, len(self.nodes), primitive, inputs, params, shape, truth, self.origin)
@@ -285,6 +287,6 @@ def _too_large(primitive: Primitive, shape: Shape, count: int) -> GradcalcError:
         )
     return GradcalcError(
         "too-large",
-        f"'{primitive}' would make an array of shape {shape}: {size_of(shape):,} elements",
-        f"the most is {LARGEST:,}",
+        f"'{primitive}' would make an array of {size_of(shape):,} elements on {len(shape)} axes",
+        f"the most is {LARGEST:,} elements on {MOST_AXES} axes",
     )

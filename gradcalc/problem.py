@@ -13,11 +13,12 @@ import numpy as np
 from gradcalc.compute.evaluate import evaluate
 from gradcalc.derive.reverse import seed, vjp
 from gradcalc.errors import GradcalcError, Source, did_you_mean, whole
-from gradcalc.graph import Array, Cotangent, Node, Shape
+from gradcalc.graph import Array, Cotangent, Node, Shape, as_number
 from gradcalc.language.draws import Draws
-from gradcalc.language.interpreter import Trace, run
+from gradcalc.language.interpreter import run
 from gradcalc.language.literals import Weights
 from gradcalc.language.program import compile_program
+from gradcalc.language.trace import Trace
 from gradcalc.primitives.rule import spread_to
 from gradcalc.primitives.shapes import reshape
 from gradcalc.verify.findings import Check
@@ -172,7 +173,7 @@ def _again(
             {**problem.at, leaf: moved[()]},
             Draws(problem.draws.seed),
         )
-        found = {name: trace.names[name] for name in outputs}
+        found = {name: as_number(trace.names[name]) for name in outputs}
         known = {name: trace.leaves[name] for name in leaves}
     except (GradcalcError, KeyError):
         return None
@@ -225,7 +226,7 @@ def _backward(
         name = _output(problem, trace, key)
         if name in outputs:
             raise GradcalcError("weights", f"the output '{name}' has two weights in one pass")
-        node = trace.names[name]
+        node = as_number(trace.names[name])
         outputs[name] = node
         try:
             if given is not None and problem.expand and node.size == 1:
@@ -242,8 +243,9 @@ def _backward(
 
 def _output(problem: Problem, trace: Trace, name: str | None) -> str:
     """The name of an output that the program really assigned; None is its result."""
-    label = "weights" if name else "output"
-    name = name or problem.output or trace.output
+    label = "weights" if name is not None else "output"
+    if name is None:
+        name = trace.output if problem.output is None else problem.output
     if name is None:
         raise GradcalcError(
             "no-output", "the program has no result", "let it assign a name or end with a value"

@@ -14,8 +14,9 @@ from gradcalc.errors import GradcalcError, Source
 from gradcalc.graph import Node
 from gradcalc.language.draws import Draws
 from gradcalc.language.functions import FUNCTIONS
-from gradcalc.language.interpreter import Trace, run
+from gradcalc.language.interpreter import run
 from gradcalc.language.program import compile_program
+from gradcalc.language.trace import Trace
 from gradcalc.problem import Problem, solve
 from gradcalc.verify.arithmetic import Digits
 

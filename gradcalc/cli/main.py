@@ -1,6 +1,7 @@
 """The program ``gradcalc``: its commands, and what each way of ending means to a shell."""
 
 import gc
+import io
 import sys
 from typing import Annotated, NoReturn
 
@@ -41,8 +42,13 @@ def options(
 def main() -> NoReturn:
     """Runs the command line and ends the process: 0, 1, 2, 130 or 141 (README, "Exit codes")."""
     gc.set_threshold(200_000)  # graphs are many small objects without cycles; the default rescans
+    if sys.stderr is None:  # closed: what is said there is lost
+        sys.stderr = io.TextIOWrapper(io.BytesIO())
+    if sys.stdout is None:
+        print("error: standard output is closed", file=sys.stderr)
+        sys.exit(WRONG_INPUT)
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a narrow encoding must not end in a traceback
     try:
         code = app(standalone_mode=False)

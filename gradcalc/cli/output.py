@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 import typer
@@ -37,7 +37,8 @@ def note(warnings: Sequence[Note], name: str = "") -> None:
 def print_error(error: GradcalcError) -> None:
     """Prints an error to standard error, in colour on a terminal."""
     if not sys.stderr.isatty():
-        print(error, file=sys.stderr)
+        with suppress(OSError):  # if nobody can read it, the exit code must do
+            print(error, file=sys.stderr, flush=True)
         return
     from rich.console import Console
     from rich.text import Text

@@ -28,7 +28,7 @@ def evaluate(
     """
     try:
         with np.errstate(all="ignore"):
-            return _Evaluation(targets, values if keep else dict(values), keep).run()
+            return _Evaluation(targets, values, keep).run()
     except MemoryError:
         raise GradcalcError("out-of-memory", "the values do not fit into memory") from None
 
@@ -61,6 +61,7 @@ class _Evaluation:
     def __init__(self, targets: Sequence[Node], values: dict[Node, Array], keep: bool) -> None:
         self.targets = targets
         self.values = values
+        self.keep = keep
         self.order = needed(targets, values)
         # The index of each node's last user; 0 for a node that stays.
         self.last = array("q", bytes(8 * (self.order[-1].index + 1 if self.order else 0)))
@@ -92,7 +93,11 @@ class _Evaluation:
                 )
                 self._release((node,))
         self._flush(waiting)
-        return [values[target] for target in self.targets]
+        results = [values[target] for target in self.targets]
+        if not self.keep:
+            for node in {*self.targets} & {*self.order}:
+                del values[node]
+        return results
 
     def _flush(self, waiting: set[Node]) -> None:
         if waiting:

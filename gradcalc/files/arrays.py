@@ -14,7 +14,8 @@ def float64(value: Any, name: str) -> Array:
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
         raise GradcalcError("number", f"'{name}' is not made of real numbers")
-    return array.astype(np.float64)[()]
+    with np.errstate(over="ignore"):  # a long double beyond float64 is infinite
+        return array.astype(np.float64)[()]
 
 
 def add(values: dict[str, Array], more: Mapping[str, Array]) -> None:

@@ -9,13 +9,12 @@ import numpy as np
 
 from gradcalc.errors import GradcalcError, Source, Span
 from gradcalc.files.arrays import add
-from gradcalc.graph import Array
+from gradcalc.graph import MOST_AXES, Array
 from gradcalc.language import literals
 from gradcalc.language.draws import Draws
 from gradcalc.language.program import to_float
 from gradcalc.language.syntax import normalize
 
-MOST_AXES = 64  # of a NumPy array
 NUMBERS = {
     "nan": math.nan,
     "inf": math.inf,
@@ -53,7 +52,9 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
 
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise GradcalcError("toml", f"'{name}' is nested too deeply") from None
+    except ValueError as error:  # TOMLDecodeError, or an integer of very many digits
         raise GradcalcError("toml", f"'{name}': {str(error).lower()}") from None
 
 

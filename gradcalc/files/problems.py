@@ -1,6 +1,5 @@
 """Problems in .toml, .json and .jsonl files, and in folders of them."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -8,11 +7,12 @@ from typing import Any, NamedTuple
 
 from gradcalc.errors import GradcalcError, Source, did_you_mean, whole
 from gradcalc.files.json_values import NUMBERS, array_of, parse_json, parse_toml, values_of
-from gradcalc.files.texts import decode, read_program, read_text
+from gradcalc.files.texts import decode, read_program, read_stdin, read_text
 from gradcalc.files.values import names_of, read_at, read_weights
 from gradcalc.graph import Array
 from gradcalc.language import literals
 from gradcalc.language.draws import Draws
+from gradcalc.language.program import to_float
 from gradcalc.language.syntax import normalize
 from gradcalc.problem import Problem
 
@@ -54,7 +54,7 @@ def records_of(paths: Iterable[str]) -> Iterator[Record]:
 
 
 def _read_standard_input() -> Iterator[Record]:
-    yield from _jsonl_records(decode(sys.stdin.buffer.read(), "standard input"), "-")
+    yield from _jsonl_records(decode(read_stdin(), "standard input"), "-")
 
 
 def _records(place: str, read: Callable[[], Iterator[Record]]) -> Iterator[Record]:
@@ -64,16 +64,22 @@ def _records(place: str, read: Callable[[], Iterator[Record]]) -> Iterator[Recor
         yield Record(place, error.located(*whole(place, "")))
 
 
-def _read(path: Path) -> Iterator[Record]:
-    """The problems of a file or, in the order of names, of a folder."""
+def _read(path: Path, above: frozenset[Path] = frozenset()) -> Iterator[Record]:
+    """The problems of a file or, by name, of a folder, which is in the folders ``above``."""
     if path.is_dir():
-        children = [c for c in sorted(path.iterdir()) if c.is_dir() or c.suffix.lower() in READERS]
+        above |= {path.resolve()}
+        children = [
+            child
+            for child in sorted(path.iterdir())
+            if (child.is_dir() and child.resolve() not in above)  # a link may lead back
+            or (child.is_file() and child.suffix.lower() in READERS)
+        ]
         if not children:
             raise GradcalcError(
                 "file", f"'{path}' has no problems", "problems are read from .toml .json .jsonl"
             )
         for child in children:
-            yield from _records(str(child), partial(_read, child))
+            yield from _records(str(child), partial(_read, child, above))
         return
     reader = READERS.get(path.suffix.lower())
     text = read_text(path)  # a missing file is told first
@@ -170,8 +176,8 @@ def _problem(data: dict[str, Any], place: str) -> Problem:
         wrt=None if wrt is None else names_of(wrt),
         output=None if output is None else normalize(output),
         expect=None if expect is None else _arrays(expect, draws),
-        rtol=float(_get(data, "rtol", Problem.rtol, int, float)),
-        atol=float(_get(data, "atol", Problem.atol, int, float)),
+        rtol=_tolerance(data, "rtol", Problem.rtol),
+        atol=_tolerance(data, "atol", Problem.atol),
         draws=draws,
     )
 
@@ -194,6 +200,13 @@ def _get(data: Mapping[str, Any], key: str, default: Any, *kinds: type) -> Any:
     if type(value) not in kinds:
         wanted = " or ".join(WORDS[kind] for kind in kinds)
         raise GradcalcError("record", f"'{key}' must be {wanted}")
+    return value
+
+
+def _tolerance(data: Mapping[str, Any], key: str, default: float) -> float:
+    value = to_float(_get(data, key, default, int, float))
+    if not value >= 0:
+        raise GradcalcError("record", f"'{key}' must not be negative")
     return value
 
 

@@ -4,9 +4,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from gradcalc.errors import GradcalcError, Source, did_you_mean, whole
 from gradcalc.language.syntax import place
+
+LARGEST_FILE = 2**30  # bytes
 
 
 @contextmanager
@@ -21,7 +24,8 @@ def within(label: str, text: str) -> Iterator[None]:
 def read_bytes(path: Path) -> bytes:
     """The bytes of a file; raises GradcalcError that names it where it cannot be read."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return _limited(file, str(path))
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise GradcalcError("file", f"cannot read '{path}': {reason}", _nearest(path)) from None
@@ -35,6 +39,20 @@ def _nearest(path: Path) -> str | None:
         return did_you_mean(path.name, [sibling.name for sibling in path.parent.iterdir()])
     except OSError:
         return None
+
+
+def read_stdin() -> bytes:
+    """All of standard input."""
+    if sys.stdin is None:
+        raise GradcalcError("file", "standard input is closed")
+    return _limited(sys.stdin.buffer, "standard input")
+
+
+def _limited(file: BinaryIO, name: str) -> bytes:
+    data = file.read(LARGEST_FILE + 1)
+    if len(data) > LARGEST_FILE:
+        raise GradcalcError("too-large", f"'{name}' is larger than {LARGEST_FILE >> 20:,} MiB")
+    return data
 
 
 def read_text(path: Path) -> str:
@@ -62,7 +80,7 @@ def decode(data: bytes, name: str) -> str:
 def read_program(argument: str) -> Source:
     """The program that a command names: the text itself, @FILE, or - for standard input."""
     if argument == "-":
-        return Source(decode(sys.stdin.buffer.read(), "standard input"), "standard input")
+        return Source(decode(read_stdin(), "standard input"), "standard input")
     if argument.startswith("@"):
         with within("", argument):
             return Source(read_text(Path(argument[1:])), argument[1:])

@@ -120,15 +120,22 @@ def _unknown_kind(path: Path) -> GradcalcError:
 def _load(path: Path) -> Any:
     """What NumPy reads from a .npy or .npz file; pickles, which run code, are refused."""
     from io import BytesIO
+    from tokenize import TokenError
     from zipfile import BadZipFile
     from zlib import error as BadData  # noqa: N812 - a lower-case exception
 
+    damaged = (ValueError, TypeError, EOFError, OSError, SyntaxError, NotImplementedError)
+    archive = path.suffix.lower() == ".npz"
     data = BytesIO(read_bytes(path))
     try:
         loaded = np.load(data, allow_pickle=False)
-        return dict(loaded) if path.suffix.lower() == ".npz" else np.asarray(loaded)
-    except (ValueError, TypeError, EOFError, OSError, SyntaxError, BadZipFile, BadData):
-        raise GradcalcError("file", f"'{path}' is no NumPy file of numbers") from None
+        if archive == hasattr(loaded, "files"):
+            return dict(loaded) if archive else loaded
+    except MemoryError:
+        raise GradcalcError("out-of-memory", f"'{path}' does not fit into memory") from None
+    except (*damaged, TokenError, BadZipFile, BadData):
+        pass  # what such a file raises depends on where it is damaged
+    raise GradcalcError("file", f"'{path}' is no NumPy file of numbers")
 
 
 def _columns(path: Path) -> dict[str, Callable[[], Array]]:

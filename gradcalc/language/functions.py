@@ -18,7 +18,7 @@ from gradcalc.errors import GradcalcError
 from gradcalc.graph import LARGEST, PRIMITIVES, Graph, Node, Primitive, as_number, size_of
 from gradcalc.language.draws import Draws
 from gradcalc.primitives import linalg, reductions, shapes
-from gradcalc.primitives.elementwise import absolute, not_equal
+from gradcalc.primitives.elementwise import absolute, equal, not_equal, where
 from gradcalc.primitives.rule import Elementwise
 
 Axes: TypeAlias = tuple[int, ...] | None
@@ -132,7 +132,9 @@ def norm(
         return min_(size, axis, keepdims)
     if ord == 1.0:
         return sum_(size, axis, keepdims)
-    return sum_(size**ord, axis, keepdims) ** (1.0 / ord)
+    # What is 0 is left out, so that its slope is 0 (as in PyTorch) and not 0 * inf.
+    total = sum_(where(equal(x, 0.0), 0.0, size) ** ord, axis, keepdims)
+    return where(equal(total, 0.0), 0.0, total ** (1.0 / ord))
 
 
 # Shapes
@@ -168,7 +170,9 @@ def stack(*arrays: Node, axis: int = 0) -> Node:
     ndim = arrays[0].ndim + 1
     if not -ndim <= axis < ndim:
         raise GradcalcError("axis", f"axis {axis} is out of range for shape {arrays[0].shape}")
-    return shapes.stack(*(as_number(one) for one in arrays), params=(axis % ndim,))
+    if not builtins.all(one.truth for one in arrays):
+        arrays = tuple(as_number(one) for one in arrays)
+    return shapes.stack(*arrays, params=(axis % ndim,))
 
 
 # Products

@@ -9,9 +9,10 @@ import numpy as np
 from gradcalc.errors import GradcalcError, Source
 from gradcalc.graph import Array
 from gradcalc.language.draws import Draws
-from gradcalc.language.interpreter import Trace, run
+from gradcalc.language.interpreter import run
 from gradcalc.language.program import CONSTANTS, compile_tree
 from gradcalc.language.syntax import parse, span_of
+from gradcalc.language.trace import Trace
 
 # By output; the key None is the program's result, the value None a scalar's weight of 1.
 Weights: TypeAlias = Mapping[str | None, Array | None]
@@ -25,12 +26,12 @@ def bindings(source: Source, draws: Draws) -> dict[str, Array]:
     tree = parse(source)
     _check_collisions(tree, source)
     for statement in tree.body:
-        if isinstance(statement, ast.Expr):
+        if not isinstance(statement, ast.Assign):
             raise GradcalcError(
                 "binding",
                 "a value without a name",
-                "write name=value, such as a=1,2,3",
-                span_of(source.text, statement.value),
+                "write name=value, such as a=1,2,3; several are separated by ;",
+                span_of(source.text, statement),
                 source,
             )
     trace = _run(source, tree, draws)
@@ -40,8 +41,6 @@ def bindings(source: Source, draws: Draws) -> dict[str, Array]:
 def value(source: Source, draws: Draws) -> Array:
     """The float64 value of a text such as ``1,2,3``."""
     trace = _run(source, parse(source), draws)
-    if trace.output is None:
-        raise GradcalcError("binding", "this is not a value", None, None, source)
     return _numbers(trace, trace.output)
 
 
@@ -96,5 +95,6 @@ def _run(source: Source, tree: ast.Module, draws: Draws) -> Trace:
 
 def _numbers(trace: Trace, name: str | None) -> Array:
     """The value of a name that has been run, as float64."""
-    assert name is not None  # every statement of a text that compiles has a result
+    if name is None:
+        raise GradcalcError("binding", "this is not a value", None, None, trace.program.source)
     return np.asarray(trace.value(trace.names[name]), dtype=np.float64)[()]

@@ -48,7 +48,7 @@ def _check_text(source: Source) -> None:
     deepest = _too_deep_at(text)
     if deepest is not None:
         raise _too_deep(source, place(text, deepest, deepest + 1))
-    if not re.search(r"^\s*[^\s#]", text, re.MULTILINE):
+    if all(not line.strip() or line.lstrip().startswith("#") for line in lines_of(text)):
         raise GradcalcError(
             "empty",
             "the text is empty",
@@ -125,6 +125,8 @@ def _parse_deep(text: str) -> ast.Module:
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
+    except RuntimeError:  # no memory for such a stack
+        raise MemoryError from None
     finally:
         sys.setrecursionlimit(limit)
         threading.stack_size(size)
@@ -146,14 +148,15 @@ def _syntax_error(error: SyntaxError, source: Source) -> GradcalcError:
     message = (error.msg or "invalid syntax").lower()
     if "nested" in message:
         return _too_deep(source, Span(line, start, end))
-    product = re.search(r"(?<![\w.])(\d+\.?\d*)([^\W\d]\w*|\()", row)
+    window = max(0, start - 40)  # a long line is not searched as a whole
+    product = re.search(r"(?<![\w.])(\d+\.?\d*)([^\W\d]\w*|\()", row[window : end + 40])
     if product and ("decimal literal" in message or "invalid syntax" in message):
         number, rest = product.groups()
         return GradcalcError(
             "syntax",
             f"'{product.group()}' is not a product",
             f"write the multiplication: {number}*{rest}",
-            Span(line, product.start(), product.end()),
+            Span(line, window + product.start(), window + product.end()),
             source,
         )
     for word in re.finditer(r"(?<![\w.])[^\W\d]\w*", row):

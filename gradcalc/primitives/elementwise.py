@@ -161,7 +161,8 @@ def _share(a: Node, b: Node) -> Node:
 
 def _where(condition: Array, a: Array, b: Array) -> Array:
     """np.where, without the copy when ``a`` is taken everywhere: most masks leave nothing out."""
-    if np.shape(a) == np.shape(condition) and np.all(condition):
+    shape = np.shape(a)  # of the result too, unless the condition or ``b`` is wider
+    if np.shape(condition) == shape and np.shape(b) in ((), shape) and np.all(condition):
         return a
     return np.where(condition, a, b)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gradcalc.graph import Array, Node
+from gradcalc.graph import Array, Node, size_of
 from gradcalc.primitives.elementwise import equal, not_equal, where
 from gradcalc.primitives.rule import Linear, Reduction, spread_to
 
@@ -34,7 +34,8 @@ def _fold(function: str) -> Callable[..., Array]:
     def twin(m: object, x: Array, axes: Axes) -> Array:
         pair = np.frompyfunc(getattr(m, function), 2, 1)
         kept = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
-        x = np.moveaxis(x, axes, range(len(axes))).reshape(-1, *kept)
+        count = size_of(tuple(x.shape[i] for i in axes))
+        x = np.moveaxis(x, axes, range(len(axes))).reshape(count, *kept)
         while len(x) > 1:  # halves, so that expressions nest log(n) deep
             x = np.concatenate(
                 [pair(x[: len(x) // 2], x[-(len(x) // 2) :]), x[len(x) // 2 :][: len(x) % 2]]

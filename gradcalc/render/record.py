@@ -18,7 +18,7 @@ SCHEMA = "gradcalc.result/1"
 
 def dumps(record: Mapping[str, Any]) -> str:
     """One line of strict JSON."""
-    return json.dumps(record, allow_nan=False, ensure_ascii=False)
+    return json.dumps(record, allow_nan=False)
 
 
 def outcome_record(outcome: Outcome) -> dict[str, Any]:

@@ -9,10 +9,11 @@ from gradcalc.graph import Array
 from gradcalc.problem import Result
 from gradcalc.render.layout import Line, show
 from gradcalc.render.numbers import array, number, plural
-from gradcalc.verify.findings import WRONG_RULE, Check, Finding
+from gradcalc.verify.findings import WRONG_RULE, Check, Finding, Listing
 
 MOST_FINDINGS = 10
-LONGEST_FORMULA = 60
+LONGEST = 200  # characters of one formula
+LONGEST_LIST = 60  # of a list of formulas
 
 
 def show_result(result: Result, digits: int) -> None:
@@ -64,13 +65,16 @@ def named(values: Mapping[str, Array | None], digits: int) -> str:
 def _formula(check: Check, leaf: str) -> str:
     """The formulas of the derivatives by ``leaf``, by output where there are several."""
     rows = [(output, by[leaf]) for output, by in (check.jacobian or {}).items() if leaf in by]
-    texts = [(output, f if isinstance(f, str) else _shorter(f)) for output, f in rows]
+    texts = [(output, _shorter(formula)) for output, formula in rows]
     return "; ".join(text if len(texts) == 1 else f"{output}: {text}" for output, text in texts)
 
 
-def _shorter(listing: list[Any]) -> str:
-    text = str(listing).replace("'", "")
-    return text if len(text) <= LONGEST_FORMULA else f"{np.size(listing)} formulas (--json)"
+def _shorter(formula: Listing) -> str:
+    """A formula, or the formulas of all elements, as far as there is room."""
+    if isinstance(formula, str):
+        return formula if len(formula) <= LONGEST else f"{formula[:LONGEST]}… (--json)"
+    text = str(formula).replace("'", "")
+    return text if len(text) <= LONGEST_LIST else f"{np.size(formula)} formulas (--json)"
 
 
 def _leaf_verdict(check: Check, leaf: str, gradient: Array | None) -> str:
@@ -81,7 +85,9 @@ def _leaf_verdict(check: Check, leaf: str, gradient: Array | None) -> str:
         return "mismatch"
     if found:
         return f"flagged ({len(found)})"
-    return "verified" if check.checked else "unchecked"
+    if check.checked < check.entries:
+        return "sampled" if check.checked else "unchecked"
+    return "verified" if check.checked else ""
 
 
 def _summary(check: Check) -> str:

@@ -165,7 +165,7 @@ def symbolic(function: Callable[..., Any], *elements: Any) -> Any:
     """``function(*elements)`` by SymPy; raises NoFormulaError where SymPy raises."""
     try:
         return function(*elements)
-    except (TypeError, ValueError, ArithmeticError, AttributeError, NotImplementedError) as error:
+    except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:
         raise NoFormulaError(f"SymPy has no formula: {error}") from error
 
 

@@ -68,6 +68,9 @@ class _Printer(StrPrinter):
     def _print_Abs(self, expr: sympy.Abs) -> str:  # noqa: N802 - SymPy's name
         return f"abs({self._print(expr.args[0])})"
 
+    def _print_Dummy(self, expr: sympy.Dummy) -> str:  # noqa: N802 - SymPy's name
+        return str(expr.name)
+
     def _print_Infinity(self, expr: sympy.Expr) -> str:  # noqa: N802 - SymPy's name
         return "inf"
 

@@ -80,7 +80,9 @@ def _name(node: Node) -> str:
 
 
 def _symbol(node: Node) -> sympy.Symbol:
-    return sympy.Symbol(_name(node), real=True)
+    # Two constants may be written alike; a leaf is known by its name.
+    kind = sympy.Symbol if node.primitive is LEAF else sympy.Dummy
+    return kind(_name(node), real=True)
 
 
 def _elements(node: Node) -> Array:

@@ -73,6 +73,9 @@ def check(traced: Traced, claims: Sequence[Claim], retrace: Retrace, seconds: fl
     except RecursionError:
         reason = "the formula is nested too deeply for SymPy"
         return Check("unchecked", None, entries, reason=reason)
+    except MemoryError:
+        reason = "the numbers of the check do not fit into memory"
+        return Check("unchecked", None, entries, reason=reason)
     if judge is None or not (judge.checked or judge.findings):
         return Check("unchecked", "symbolic", entries, jacobian=formulas, reason=reason)
     order = list(traced.leaves)
@@ -168,7 +171,16 @@ class _Judge:
             return digits, _finding(entry, kind, true=true)
         if entry.distance < math.inf or not math.isfinite(entry.ours):
             return self._by_sides(entry, entry, entry)
-        return digits, _finding(entry, WRONG_RULE, true=true)
+        return digits, self._wrong(entry, true)
+
+    def _wrong(self, entry: Entry, true: Any) -> Finding:
+        """Our rule differs from SymPy's, which proves nothing where an input is nan or infinite."""
+        finite = all(
+            mpmath.isfinite(number) for term in entry.terms for number in term.point.values()
+        )
+        if finite:
+            return _finding(entry, WRONG_RULE, true=true)
+        return _finding(entry, "undetermined")
 
     def _rule_agrees(self, entry: Entry, step: Any, true: Any) -> bool:
         """Is our own gradient right at x_j + step, computed with many digits?"""
@@ -225,7 +237,7 @@ class _Judge:
                 continue
             if not self._rule_agrees(here, step, true):
                 if self._is_real(here, step):
-                    return 0.0, _finding(here, WRONG_RULE, true=true)
+                    return 0.0, self._wrong(here, true)
                 limits[name] = mpmath.nan  # outside the domain, which a formula may have lost
         sides = [limit for limit in limits.values() if not mpmath.isnan(limit)]
         if not sides:
