@@ -228,7 +228,7 @@ class _Machine:
             if isinstance(item, np.ndarray) and item.dtype == bool:
                 before = [one for one in flat if one is not None]
                 masked = x.shape[len(before) : len(before) + item.ndim]
-                if item.shape != masked and ... not in flat:
+                if item.ndim == 0 or (item.shape != masked and ... not in flat):
                     raise GradcalcError(
                         "index",
                         f"a mask of shape {item.shape} does not fit lengths {masked}",

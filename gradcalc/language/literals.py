@@ -50,6 +50,14 @@ def weights(source: Source, draws: Draws) -> dict[str | None, Array | None]:
     _check_collisions(tree, source)
     result: dict[str | None, Array | None] = {}
     for statement in tree.body:
+        if not isinstance(statement, (ast.Assign, ast.Expr)):
+            raise GradcalcError(
+                "weights",
+                "these are no weights",
+                "write 0.1,1 or 'y=0.1,1; z'",
+                span_of(source.text, statement),
+                source,
+            )
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name):
             name = statement.value.id
             if name not in CONSTANTS:
