@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -153,7 +153,7 @@ def solve(problem: Problem) -> Result:
         {name: values[node] for name, node in outputs.items()},
         gradients,
         [Pass(p.weights, _valued(p.gradients, values)) for p in passes],
-        replace(check, status="mismatch") if mismatches and problem.check else check,
+        check._replace(status="mismatch") if mismatches and problem.check else check,
         mismatches,
         _warnings(problem, trace, gradients),
     )

@@ -61,7 +61,7 @@ class _Evaluation:
     def __init__(self, targets: Sequence[Node], values: dict[Node, Array], keep: bool) -> None:
         self.targets = targets
         self.values = values
-        self.keep = keep
+        self.fresh = () if keep else {target for target in targets if target not in values}
         self.order = needed(targets, values)
         # The index of each node's last user; 0 for a node that stays.
         self.last = array("q", bytes(8 * (self.order[-1].index + 1 if self.order else 0)))
@@ -94,9 +94,8 @@ class _Evaluation:
                 self._release((node,))
         self._flush(waiting)
         results = [values[target] for target in self.targets]
-        if not self.keep:
-            for node in {*self.targets} & {*self.order}:
-                del values[node]
+        for node in self.fresh:
+            del values[node]
         return results
 
     def _flush(self, waiting: set[Node]) -> None:

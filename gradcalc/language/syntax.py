@@ -147,8 +147,8 @@ def _syntax_error(error: SyntaxError, source: Source) -> GradcalcError:
         end = _column(row, (error.end_offset or 1) - 1, "characters")
     message = (error.msg or "invalid syntax").lower()
     if "integer string conversion" in message:
-        message, hint = "this number has too many digits", "write it as 1e5000"
-        return GradcalcError("syntax", message, hint, Span(line, start, end), source)
+        message = "this number has too many digits"
+        return GradcalcError("syntax", message, "write 1e5000", Span(line, start, end), source)
     if "nested" in message:
         return _too_deep(source, Span(line, start, end))
     window = max(0, start - 40)  # a long line is not searched as a whole

@@ -81,7 +81,7 @@ def _check(check: Check) -> dict[str, Any]:
 def _finding(finding: Finding) -> dict[str, Any]:
     return {
         "leaf": finding.leaf,
-        "index": list(finding.index),
+        "index": list(finding.at),
         "kind": finding.kind,
         "autograd": None if finding.autograd is None else _float(finding.autograd),
         "true": _exact(finding.true),

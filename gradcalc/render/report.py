@@ -107,7 +107,7 @@ def _summary(check: Check) -> str:
 
 
 def _finding(finding: Finding, digits: int) -> str:
-    index = f"[{', '.join(map(str, finding.index))}]" if finding.index else ""
+    index = f"[{', '.join(map(str, finding.at))}]" if finding.at else ""
     parts = [f"{finding.leaf}{index}: {finding.kind}, gradient {_ours(finding, digits)}"]
     for word, value in (("true", finding.true), ("left", finding.left), ("right", finding.right)):
         if value is not None:

@@ -1,8 +1,7 @@
 """What a check found: plain data, so that to say "off" needs neither SymPy nor mpmath."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Listing: TypeAlias = str | list[Any]  # a formula, or nested lists of one for each element
 
@@ -10,12 +9,11 @@ Listing: TypeAlias = str | list[Any]  # a formula, or nested lists of one for ea
 WRONG_RULE = "wrong rule"  # the kind that makes a mismatch
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """An entry that is not plainly right: where, of what kind, and what the true values are."""
 
     leaf: str
-    index: tuple[int, ...]
+    at: tuple[int, ...]
     kind: str
     autograd: float | None
     true: Any = None
@@ -23,8 +21,7 @@ class Finding:
     right: Any = None
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """The verdict on all entries (elements of leaf gradients)."""
 
     status: str

@@ -79,7 +79,7 @@ def check(traced: Traced, claims: Sequence[Claim], retrace: Retrace, seconds: fl
     if judge is None or not (judge.checked or judge.findings):
         return Check("unchecked", "symbolic", entries, jacobian=formulas, reason=reason)
     order = list(traced.leaves)
-    findings = sorted(judge.findings, key=lambda f: (order.index(f.leaf), f.index))
+    findings = sorted(judge.findings, key=lambda f: (order.index(f.leaf), f.at))
     verified = judge.checked > len(findings)
     digits = math.floor(judge.digits * 10) / 10 if verified else None
     status = judge.status()
@@ -147,7 +147,7 @@ class _Judge:
             self.digits = min(self.digits, digits)
         else:
             index = np.unravel_index(j, self.traced.leaves[leaf].shape)
-            self.findings.append(replace(finding, index=tuple(map(int, index))))
+            self.findings.append(finding._replace(at=tuple(map(int, index))))
 
     def _verdict(self, entry: Entry) -> Verdict:
         if entry.leaf in self.tied:
