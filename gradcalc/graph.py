@@ -213,7 +213,7 @@ class Graph:
         self.nodes: list[Node] = []
         self.origin: object = None
         # Two levels, so that a node's own ``inputs`` tuple is the key and none is stored twice.
-        self._tables: dict[tuple[Primitive, Params], dict[tuple[Node, ...], Node]] = {}
+        self._tables: dict[tuple[Primitive, Params], dict[tuple[Any, ...], Node]] = {}
 
     def leaf(self, name: str, shape: Shape) -> Node:
         """The input called ``name``; its value is given when the graph is evaluated."""
@@ -233,8 +233,10 @@ class Graph:
         """
         if primitive.truth is not None and inputs:
             inputs = _typed(primitive, inputs)
-        table = self._tables.setdefault((primitive, params), {})
-        node = table.get(inputs)
+        # One table for all constants: they differ in nothing but their parameters.
+        table = self._tables.setdefault((primitive, params if inputs else ()), {})
+        key = inputs or params
+        node = table.get(key)
         if node is None:
             shape = primitive.infer_shape(tuple([i.shape for i in inputs]), params)
             unfit = len(shape) > MOST_AXES or max((size_of(shape), *shape)) > LARGEST
@@ -242,7 +244,7 @@ class Graph:
                 raise _too_large(primitive, shape, len(self.nodes))
             truth = primitive.truth if primitive.truth is not None else inputs[0].truth
             node = Node(self, len(self.nodes), primitive, inputs, params, shape, truth, self.origin)
-            table[inputs] = node
+            table[key] = node
             self.nodes.append(node)
         return node
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,16 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gradcalc.compute.evaluate import evaluate
-from gradcalc.derive.reverse import seed, vjp
 from gradcalc.errors import GradcalcError, Source, did_you_mean, whole
-from gradcalc.graph import Array, Cotangent, Node, Shape, as_number
+from gradcalc.graph import Array, Node, as_number
 from gradcalc.language.draws import Draws
 from gradcalc.language.interpreter import run
 from gradcalc.language.literals import Weights
 from gradcalc.language.program import compile_program
 from gradcalc.language.trace import Trace
-from gradcalc.primitives.rule import spread_to
-from gradcalc.primitives.shapes import reshape
+from gradcalc.passes import Backward, Leaves, added, backward
 from gradcalc.verify.findings import Check
 
 if TYPE_CHECKING:
@@ -101,12 +101,19 @@ class Result:
         return "mismatch" if failed else "ok"
 
 
-class _Backward(NamedTuple):
-    """One pass as nodes: the weighted outputs, their weights, and the gradients by leaf."""
+class _Computed(NamedTuple):
+    """The graph of a problem and the numbers of it that are wanted."""
 
-    outputs: dict[str, Node]
-    weights: dict[str, Array]
-    gradients: dict[str, Node | None]
+    trace: Trace
+    leaves: Leaves
+    passes: Sequence[Backward]
+    state: Mapping[str, Node | None]  # the leaves' gradients after the last pass
+    outputs: Mapping[str, Node]
+    values: Mapping[Node, Array]
+
+    def numbers(self, nodes: Mapping[str, Node | None]) -> dict[str, Array | None]:
+        """The values of ``nodes`` by name; None stays None."""
+        return {name: None if node is None else self.values[node] for name, node in nodes.items()}
 
 
 def solve(problem: Problem) -> Result:
@@ -114,6 +121,26 @@ def solve(problem: Problem) -> Result:
 
     Raises GradcalcError for whatever is wrong with the text, the values or the weights.
     """
+    with collector_paused():
+        done = _compute(problem)
+    gradients = done.numbers(done.state)
+    mismatches = _mismatches(problem, gradients)
+    check = _verify(problem, done) if problem.check else Check("off")
+    if mismatches and problem.check:
+        check = check._replace(status="mismatch")
+    return Result(
+        problem,
+        {name: done.values[node] for name, node in done.outputs.items()},
+        gradients,
+        [Pass(one.weights, done.numbers(one.gradients)) for one in done.passes],
+        check,
+        mismatches,
+        _warnings(problem, done.trace, gradients),
+    )
+
+
+def _compute(problem: Problem) -> _Computed:
+    """Text to numbers, without the check."""
     trace = run(compile_program(problem.expr, frozenset(problem.at)), problem.at, problem.draws)
     leaves = _leaves(problem, trace)
     _check_expectation(problem, leaves)
@@ -123,40 +150,51 @@ def solve(problem: Problem) -> Result:
             "a second backward pass through a graph that the first one freed",
             "keep the graph (leave out --no-retain-graph), or ask for one pass only",
         )
-    passes = [_backward(problem, trace, leaves, weights) for weights in problem.passes]
+    passes = [
+        backward(trace, leaves, weights, result=problem.output, expand=problem.expand)
+        for weights in problem.passes
+    ]
     state: dict[str, Node | None] = dict.fromkeys(leaves)
     for one in passes:
-        state = one.gradients if problem.zero_grad else _added(state, one.gradients)
-
+        state = one.gradients if problem.zero_grad else added(state, one.gradients)
     outputs = {name: node for one in passes for name, node in one.outputs.items()}
-    nodes = [*outputs.values(), *state.values(), *(g for p in passes for g in p.gradients.values())]
-    asked = list(dict.fromkeys(node for node in nodes if node is not None))
-    values = dict(zip(asked, evaluate(asked, trace.values), strict=True))
-    gradients = _valued(state, values)
-    check = Check("off")
-    if problem.check:
-        # SymPy and mpmath cost more time than all the rest, so only a check imports them.
-        from gradcalc.verify.entry import Claim
-        from gradcalc.verify.verdict import Traced
-        from gradcalc.verify.verdict import check as verify
+    wanted = [
+        *outputs.values(),
+        *state.values(),
+        *(g for p in passes for g in p.gradients.values()),
+    ]
+    nodes = list(dict.fromkeys(node for node in wanted if node is not None))
+    values = dict(zip(nodes, evaluate(nodes, trace.values), strict=True))
+    return _Computed(trace, leaves, passes, state, outputs, values)
 
-        claims = [Claim([p.weights], _valued(p.gradients, values), p.gradients) for p in passes]
-        if len(passes) > 1 and not problem.zero_grad:  # the sum of all passes is printed too
-            claims.append(Claim([p.weights for p in passes], gradients, state))
-        known = {name: leaf for name, leaf in leaves.items() if leaf is not None}
-        traced = Traced(outputs, known, {**trace.values, **values}, trace.conditions)
-        again = partial(_again, problem, tuple(outputs), tuple(known))
-        check = verify(traced, claims, again, problem.check_seconds)
-    mismatches = _mismatches(problem, gradients)
-    return Result(
-        problem,
-        {name: values[node] for name, node in outputs.items()},
-        gradients,
-        [Pass(p.weights, _valued(p.gradients, values)) for p in passes],
-        check._replace(status="mismatch") if mismatches and problem.check else check,
-        mismatches,
-        _warnings(problem, trace, gradients),
-    )
+
+def _verify(problem: Problem, done: _Computed) -> Check:
+    """The verdict on every number that will be printed."""
+    # SymPy and mpmath cost more time than all the rest, so only a check imports them.
+    from gradcalc.verify.entry import Claim
+    from gradcalc.verify.verdict import Traced, check
+
+    claims = [Claim([p.weights], done.numbers(p.gradients), p.gradients) for p in done.passes]
+    if len(done.passes) > 1 and not problem.zero_grad:  # the sum of all passes is printed too
+        weights = [one.weights for one in done.passes]
+        claims.append(Claim(weights, done.numbers(done.state), done.state))
+    leaves = {name: leaf for name, leaf in done.leaves.items() if leaf is not None}
+    values = {**done.trace.values, **done.values}
+    traced = Traced(done.outputs, leaves, values, done.trace.conditions)
+    again = partial(_again, problem, tuple(done.outputs), tuple(leaves))
+    return check(traced, claims, again, problem.check_seconds)
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """No garbage collection inside: a graph grows by many small objects and none is garbage."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _again(
@@ -180,7 +218,7 @@ def _again(
     return Traced(found, known, trace.values, trace.conditions)
 
 
-def _leaves(problem: Problem, trace: Trace) -> dict[str, Node | None]:
+def _leaves(problem: Problem, trace: Trace) -> Leaves:
     """The leaves that gradients are wanted for; None for one that the run never read."""
     for name in problem.at:
         if name in trace.program.assigned and name not in trace.leaves:
@@ -197,7 +235,7 @@ def _leaves(problem: Problem, trace: Trace) -> dict[str, Node | None]:
     return {name: trace.leaves.get(name) for name in names}
 
 
-def _check_expectation(problem: Problem, leaves: Mapping[str, Node | None]) -> None:
+def _check_expectation(problem: Problem, leaves: Leaves) -> None:
     for name in problem.expect or ():
         if name not in leaves:
             raise _no_leaf(name, leaves).located(*whole(name, "expect"))
@@ -206,92 +244,6 @@ def _check_expectation(problem: Problem, leaves: Mapping[str, Node | None]) -> N
 def _no_leaf(name: str, leaves: Iterable[str]) -> GradcalcError:
     hint = did_you_mean(name, leaves) or f"the leaves with values are {', '.join(leaves)}"
     return GradcalcError("unknown-leaf", f"'{name}' is not a leaf of the program", hint)
-
-
-def _backward(
-    problem: Problem, trace: Trace, leaves: Mapping[str, Node | None], weights: Weights
-) -> _Backward:
-    """One pass of reverse mode from all of its weighted outputs."""
-    chosen = {None: None} if not weights else dict(weights)
-    if problem.output is not None and chosen.keys() - {None, problem.output}:
-        raise GradcalcError(
-            "weights",
-            f"the weights name other outputs than '{problem.output}', which is asked for",
-            "leave out --output: what has weights is an output",
-        )
-    outputs: dict[str, Node] = {}
-    numbers: dict[str, Array] = {}
-    seeds: list[tuple[Node, Cotangent]] = []
-    for key, given in chosen.items():
-        name = _output(problem, trace, key)
-        if name in outputs:
-            raise GradcalcError("weights", f"the output '{name}' has two weights in one pass")
-        node = as_number(trace.names[name])
-        outputs[name] = node
-        try:
-            if given is not None and problem.expand and node.size == 1:
-                # As many copies of the one element as there are weights.
-                node = spread_to(reshape(node, params=((1,) * np.ndim(given),)), np.shape(given))
-            numbers[name] = _weights(name, node, given)
-        except GradcalcError as error:
-            raise trace.error(error, name) from None
-        seeds.append((node, seed(node, numbers[name])))
-    found = vjp(seeds, [leaf for leaf in leaves.values() if leaf is not None])
-    gradients = {name: found[leaf] if leaf is not None else None for name, leaf in leaves.items()}
-    return _Backward(outputs, numbers, gradients)
-
-
-def _output(problem: Problem, trace: Trace, name: str | None) -> str:
-    """The name of an output that the program really assigned; None is its result."""
-    label = "weights" if name is not None else "output"
-    if name is None:
-        name = trace.output if problem.output is None else problem.output
-    if name is None:
-        raise GradcalcError(
-            "no-output", "the program has no result", "let it assign a name or end with a value"
-        )
-    if name not in trace.names:
-        hint = did_you_mean(name, trace.names) or f"it assigns {', '.join(trace.names)}"
-        error = GradcalcError("unknown-output", f"the program assigns no '{name}'", hint)
-        raise error.located(*whole(name, label))
-    return name
-
-
-def _weights(name: str, node: Node, given: Array | None) -> Array:
-    """The weights of an output in its shape: PyTorch's rules for ``backward(gradient)``."""
-    if given is None:
-        if node.shape != ():
-            raise GradcalcError(
-                "weights-needed",
-                f"'{name}' has shape {node.shape}: a gradient needs one weight an element",
-                "--weights 1 weighs each element 1",
-            )
-        return np.float64(1.0)
-    shape: Shape = np.shape(given)
-    if shape == () or shape == node.shape:
-        return np.broadcast_to(np.asarray(given, dtype=np.float64), node.shape)[()]
-    hint = "weights have the output's shape, or are one bare number"
-    if node.size == 1:
-        hint += "; --expand spreads an output of one element over them"
-    raise GradcalcError(
-        "weights-shape", f"weights of shape {shape} do not fit '{name}' of shape {node.shape}", hint
-    )
-
-
-def _added(
-    state: Mapping[str, Node | None], more: Mapping[str, Node | None]
-) -> dict[str, Node | None]:
-    """Leaf gradients after a pass that accumulates: None + g is g."""
-    return {
-        name: g if before is None else before if g is None else before + g
-        for (name, before), g in zip(state.items(), more.values(), strict=True)
-    }
-
-
-def _valued(
-    nodes: Mapping[str, Node | None], values: Mapping[Node, Array]
-) -> dict[str, Array | None]:
-    return {name: None if node is None else values[node] for name, node in nodes.items()}
 
 
 def _mismatches(problem: Problem, gradients: Mapping[str, Array | None]) -> list[str]:

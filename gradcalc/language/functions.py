@@ -2,7 +2,8 @@
 
 A function's annotations say what it takes: ``Node`` is an array of the program; everything else is
 plain Python (axes, shapes, flags), known when the graph is made. Names and definitions are NumPy's,
-https://numpy.org/doc/stable/reference/routines.html.
+https://numpy.org/doc/stable/reference/routines.html; values are float64. What does not fit raises
+GradcalcError.
 """
 
 import builtins
@@ -88,22 +89,26 @@ def _reduce(row: Primitive, x: Node, axis: Axes, keepdims: bool) -> Node:
 
 @function
 def sum_(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+    """The sum over ``axis``; truth values count as 1 and 0."""
     return _reduce(reductions.sum_, x, axis, keepdims)
 
 
 @function
 def mean(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+    """The arithmetic mean over ``axis``; nan of no elements."""
     count = size_of(tuple(x.shape[i] for i in _axes(x, axis)))
     return sum_(x, axis, keepdims) / float(count)
 
 
 @function
 def max_(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+    """The largest element over ``axis`` (numpy.amax); ties share the gradient evenly."""
     return _reduce(reductions.max_, x, axis, keepdims)
 
 
 @function
 def min_(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+    """The smallest element over ``axis`` (numpy.amin); ties share the gradient evenly."""
     return _reduce(reductions.min_, x, axis, keepdims)
 
 
@@ -142,6 +147,7 @@ def norm(
 
 @function
 def array(x: Node) -> Node:
+    """``x`` as an array: a list of lists is stacked."""
     return x
 
 
@@ -150,6 +156,7 @@ FUNCTIONS["tensor"] = array
 
 @function
 def reshape(x: Node, *shape: int) -> Node:
+    """The elements of ``x`` in another shape; one length may be -1."""
     if shape.count(-1) == 1:
         rest = size_of(tuple(length for length in shape if length != -1))
         shape = tuple(x.size // builtins.max(rest, 1) if n == -1 else n for n in shape)
@@ -160,11 +167,13 @@ def reshape(x: Node, *shape: int) -> Node:
 
 @function
 def transpose(x: Node) -> Node:
+    """``x`` with its axes reversed (``x.T``)."""
     return shapes.transpose(x, params=(tuple(reversed(range(x.ndim))),))
 
 
 @function
 def stack(*arrays: Node, axis: int = 0) -> Node:
+    """Arrays of one shape along a new axis."""
     if not arrays:
         raise GradcalcError("empty", "stack of nothing", "give at least one array")
     ndim = arrays[0].ndim + 1
@@ -180,6 +189,7 @@ def stack(*arrays: Node, axis: int = 0) -> Node:
 
 @function
 def matmul(a: Node, b: Node) -> Node:
+    """The matrix product, over leading axes too; a vector is a row, or a column."""
     if not a.ndim or not b.ndim:
         raise GradcalcError(
             "shape-mismatch", f"shapes {a.shape} and {b.shape} do not fit together in '@'",
@@ -201,6 +211,7 @@ def matmul(a: Node, b: Node) -> Node:
 
 @function
 def dot(a: Node, b: Node) -> Node:
+    """numpy.dot: over the last axis of ``a`` and the last but one of ``b``."""
     if not a.ndim or not b.ndim:
         return a * b
     if b.ndim <= 2:
@@ -224,16 +235,19 @@ def _filled(graph: Graph, shape: tuple[int, ...], value: float) -> Node:
 
 @function
 def zeros(graph: Graph, *shape: int) -> Node:
+    """Zeros of a shape, given as lengths or as one tuple."""
     return _filled(graph, shape, 0.0)
 
 
 @function
 def ones(graph: Graph, *shape: int) -> Node:
+    """Ones of a shape, given as lengths or as one tuple."""
     return _filled(graph, shape, 1.0)
 
 
 @function
 def linspace(start: Node, stop: Node, num: int = 50) -> Node:
+    """``num`` evenly spaced numbers from ``start`` to ``stop``, both included."""
     if not 0 <= num <= LARGEST:
         raise GradcalcError("arguments", f"linspace cannot make {num:,} numbers")
     if start.number is not None and stop.number is not None:
@@ -244,6 +258,7 @@ def linspace(start: Node, stop: Node, num: int = 50) -> Node:
 
 @function
 def randn(graph: Graph, draws: Draws, *shape: int) -> Node:
+    """Standard normal numbers of a shape (torch.randn)."""
     return graph.constant(draws.generator.standard_normal(_filled(graph, shape, 0.0).shape))
 
 
@@ -251,5 +266,6 @@ def randn(graph: Graph, draws: Draws, *shape: int) -> Node:
 def uniform(
     graph: Graph, draws: Draws, low: Operand = 0.0, high: Operand = 1.0, size: Axes = ()
 ) -> Node:
+    """Uniform numbers from ``low`` to ``high``, which may depend on leaves."""
     shape = _filled(graph, size or (), 0.0).shape
     return low + (high - low) * graph.constant(draws.generator.uniform(size=shape))
