@@ -67,6 +67,16 @@ class Primitive(ABC):
 PRIMITIVES: dict[str, Primitive] = {}  # every row, by name: filled by gradcalc.primitives
 
 
+class _Operations:
+    """The primitives as functions of nodes: ``ops.cos(x)``."""
+
+    def __getattr__(self, name: str) -> Primitive:
+        return PRIMITIVES[name]
+
+
+ops = _Operations()
+
+
 class Value:
     """An array as part of a node's identity: a small one by its bits, a large one by itself."""
 
@@ -155,55 +165,55 @@ class Node:
         return f"%{self.index} = {self.primitive}({inputs}) {self.shape}"
 
     def __add__(self, other: Node | float) -> Node:
-        return PRIMITIVES["add"](self, other)
+        return ops.add(self, other)
 
     def __radd__(self, other: float) -> Node:
-        return PRIMITIVES["add"](other, self)
+        return ops.add(other, self)
 
     def __sub__(self, other: Node | float) -> Node:
-        return PRIMITIVES["subtract"](self, other)
+        return ops.subtract(self, other)
 
     def __rsub__(self, other: float) -> Node:
-        return PRIMITIVES["subtract"](other, self)
+        return ops.subtract(other, self)
 
     def __mul__(self, other: Node | float) -> Node:
-        return PRIMITIVES["multiply"](self, other)
+        return ops.multiply(self, other)
 
     def __rmul__(self, other: float) -> Node:
-        return PRIMITIVES["multiply"](other, self)
+        return ops.multiply(other, self)
 
     def __truediv__(self, other: Node | float) -> Node:
-        return PRIMITIVES["divide"](self, other)
+        return ops.divide(self, other)
 
     def __rtruediv__(self, other: float) -> Node:
-        return PRIMITIVES["divide"](other, self)
+        return ops.divide(other, self)
 
     def __pow__(self, other: Node | float) -> Node:
-        return PRIMITIVES["power"](self, other)
+        return ops.power(self, other)
 
     def __neg__(self) -> Node:
-        return PRIMITIVES["negative"](self)
+        return ops.negative(self)
 
     def __lt__(self, other: Node | float) -> Node:
-        return PRIMITIVES["less"](self, other)
+        return ops.less(self, other)
 
     def __le__(self, other: Node | float) -> Node:
-        return PRIMITIVES["less_equal"](self, other)
+        return ops.less_equal(self, other)
 
     def __gt__(self, other: Node | float) -> Node:
-        return PRIMITIVES["greater"](self, other)
+        return ops.greater(self, other)
 
     def __ge__(self, other: Node | float) -> Node:
-        return PRIMITIVES["greater_equal"](self, other)
+        return ops.greater_equal(self, other)
 
     def __and__(self, other: Node) -> Node:
-        return PRIMITIVES["logical_and"](self, other)
+        return ops.logical_and(self, other)
 
     def __or__(self, other: Node) -> Node:
-        return PRIMITIVES["logical_or"](self, other)
+        return ops.logical_or(self, other)
 
     def __invert__(self) -> Node:
-        return PRIMITIVES["logical_not"](self)
+        return ops.logical_not(self)
 
 
 class Graph:
@@ -272,12 +282,12 @@ def _typed(primitive: Primitive, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
 
 def as_number(node: Node) -> Node:
     """A truth value as 1.0 or 0.0; a number as it is."""
-    return PRIMITIVES["where"](node, 1.0, 0.0) if node.truth else node
+    return ops.where(node, 1.0, 0.0) if node.truth else node
 
 
 def as_truth(node: Node) -> Node:
     """A number as "is not zero"; a truth value as it is."""
-    return node if node.truth else PRIMITIVES["not_equal"](node, 0.0)
+    return node if node.truth else ops.not_equal(node, 0.0)
 
 
 def _too_large(primitive: Primitive, shape: Shape, count: int) -> GradcalcError:

@@ -27,8 +27,34 @@ LEAVES = st.sampled_from(["a", "b", "s", "M[0]", "M @ a", "0.7", "[1, -2, 0.5]"]
 
 
 UNARY = st.sampled_from(
-    ["exp", "sin", "cos", "tan", "tanh", "sigmoid", "relu", "abs", "sign", "round", "-"]
+    [
+        "exp",
+        "exp2",
+        "expm1",
+        "sin",
+        "cos",
+        "tan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "arctan",
+        "arcsinh",
+        "sigmoid",
+        "cbrt",
+        "deg2rad",
+        "relu",
+        "abs",
+        "sign",
+        "floor",
+        "ceil",
+        "trunc",
+        "round",
+        "-",
+    ]
 )
+POSITIVE = st.sampled_from(["log", "log2", "log10", "log1p", "sqrt"])
+BOUNDED = st.sampled_from(["arcsin", "arccos", "arctanh"])
+PAIRS = st.sampled_from(["hypot", "arctan2", "logaddexp", "maximum", "minimum"])
 REDUCE = st.sampled_from(["sum", "mean", "max", "min", "norm"])
 COMPARE = st.sampled_from(["<", "<=", ">", ">=", "==", "!="])
 
@@ -37,15 +63,19 @@ def _deeper(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     """A vector (or a scalar that broadcasts) made of others; every row of the language occurs."""
     part = inner.map("({})".format)
     full = part.map("(0*a + {})".format)  # of shape (3,) whatever the part has
-    choose = st.sampled_from(["maximum", "minimum"])
     return st.one_of(
         st.builds("{}({})".format, UNARY, inner),
-        st.builds("{}(abs({}) + 0.1)".format, st.sampled_from(["log", "sqrt"]), inner),
+        st.builds("{}(abs({}) + 0.1)".format, POSITIVE, inner),
+        st.builds("{}(0.9*tanh({}))".format, BOUNDED, inner),
+        st.builds("arccosh(1.1 + abs({}))".format, inner),
+        st.builds("clip({}, -0.5, {})".format, inner, inner),
+        st.builds("{}({}, 1.3)".format, st.sampled_from(["fmod", "remainder"]), inner),
+        st.builds("{} // 0.7".format, part),
         st.builds("{} {} {}".format, part, st.sampled_from("+-*"), part),
         st.builds("{} / (1 + {}**2)".format, part, part),
         st.builds("(abs({}) + 0.2)**{}".format, inner, part),
         st.builds("{}**{}".format, part, st.integers(0, 4)),
-        st.builds("{}({}, {})".format, choose, inner, inner),
+        st.builds("{}({}, {})".format, PAIRS, inner, inner),
         st.builds("where({} {} 0.1, {}, {})".format, part, COMPARE, inner, inner),
         st.builds("where(({0} > 0) & ~({1} > 0) | ({0} < -1), {0}, {1})".format, part, part),
         st.builds("{}({})".format, REDUCE, full),

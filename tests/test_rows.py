@@ -1,7 +1,9 @@
 """One loop over all rows: partials against SymPy at 50 digits, transposes against their rows."""
 
+from itertools import product
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import sympy
@@ -41,19 +43,23 @@ def test_second_partials_are_sympys(row: Elementwise) -> None:
             ):
                 continue  # terms of a second derivative may over- or underflow alone
             true = truth(inputs, slope, tuple(point))
-            np.testing.assert_allclose(number, float(true), rtol=1e-12, atol=1e-12)
+            if not (mpmath.isnan(true) and np.isinf(number)):  # a pole, at the end of a domain
+                np.testing.assert_allclose(number, float(true), rtol=1e-12, atol=1e-12)
 
 
 def outside(row: Elementwise) -> list[np.ndarray[Any, Any]] | None:
     """A point outside of the row's domain; None where there is no outside."""
     graph = Graph()
-    point = [np.array(-2.5), np.array(-0.5)][: len(row.partials) - row.conditions]
-    leaves = [graph.leaf(f"x{i}", ()) for i in range(len(point))]
+    arity = len(row.partials) - row.conditions
+    leaves = [graph.leaf(f"x{i}", ()) for i in range(arity)]
     inside = row.domain(*[graph.constant(True)] * row.conditions, *leaves)
     if inside is True:
         return None
-    assert not evaluate([inside], dict(zip(leaves, point, strict=True)))[0], "choose another point"
-    return point
+    for numbers in product((-2.5, -0.5, 1.5), repeat=arity):
+        point = [np.array(number) for number in numbers]
+        if not evaluate([inside], dict(zip(leaves, point, strict=True)))[0]:
+            return point
+    raise AssertionError(f"choose a point outside of the domain of {row}")
 
 
 @pytest.mark.parametrize("row", [row for row in ELEMENTWISE if outside(row)], ids=repr)

@@ -16,10 +16,9 @@ from typing import TypeAlias
 import numpy as np
 
 from gradcalc.errors import GradcalcError
-from gradcalc.graph import LARGEST, PRIMITIVES, Graph, Node, Primitive, as_number, size_of
+from gradcalc.graph import LARGEST, PRIMITIVES, Graph, Node, Primitive, as_number, ops, size_of
 from gradcalc.language.draws import Draws
 from gradcalc.primitives import linalg, reductions, shapes
-from gradcalc.primitives.elementwise import absolute, equal, not_equal, where
 from gradcalc.primitives.rule import Elementwise
 
 Axes: TypeAlias = tuple[int, ...] | None
@@ -29,10 +28,21 @@ Builder: TypeAlias = Callable[..., Node]
 FUNCTIONS: dict[str, Builder] = {
     name: row for name, row in PRIMITIVES.items() if isinstance(row, Elementwise)
 }
+SPELLINGS = {  # PyTorch's, and others of NumPy -> the name of the row
+    "absolute": "abs",
+    "acos": "arccos",
+    "acosh": "arccosh",
+    "asin": "arcsin",
+    "asinh": "arcsinh",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "atanh": "arctanh",
+    "pow": "power",
+}
+FUNCTIONS.update({name: FUNCTIONS[row] for name, row in SPELLINGS.items()})
 KEYWORDS = {"dim": "axis", "keepdim": "keepdims", "p": "ord", "steps": "num"}  # PyTorch -> NumPy
 HABITS = {
     "ln": "did you mean 'log'? It is the natural logarithm",
-    "pow": "a power is written a**b or a^b",
     "range": "range(n) belongs to a for loop; linspace(start, stop, num) makes an array",
     "float": "every value is a float64 already",
     "print": "every name that the program assigns can be shown: --output NAME",
@@ -106,10 +116,16 @@ def max_(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
     return _reduce(reductions.max_, x, axis, keepdims)
 
 
+FUNCTIONS["amax"] = max_
+
+
 @function
 def min_(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
     """The smallest element over ``axis`` (numpy.amin); ties share the gradient evenly."""
     return _reduce(reductions.min_, x, axis, keepdims)
+
+
+FUNCTIONS["amin"] = min_
 
 
 @function
@@ -129,8 +145,8 @@ def norm(
     if isinstance(ord, str) or ord is None:
         raise GradcalcError("arguments", f"there is no norm '{ord}'", "ord is a number or 'fro'")
     if ord == 0.0:
-        return sum_(not_equal(x, 0.0), axis, keepdims)
-    size = absolute(x)
+        return sum_(ops.not_equal(x, 0.0), axis, keepdims)
+    size = ops.abs(x)
     if ord == inf:
         return max_(size, axis, keepdims)
     if ord == -inf:
@@ -138,8 +154,8 @@ def norm(
     if ord == 1.0:
         return sum_(size, axis, keepdims)
     # What is 0 is left out, so that its slope is 0 (as in PyTorch) and not 0 * inf.
-    total = sum_(where(equal(x, 0.0), 0.0, size) ** ord, axis, keepdims)
-    return where(equal(total, 0.0), 0.0, total ** (1.0 / ord))
+    total = sum_(ops.where(ops.equal(x, 0.0), 0.0, size) ** ord, axis, keepdims)
+    return ops.where(ops.equal(total, 0.0), 0.0, total ** (1.0 / ord))
 
 
 # Shapes

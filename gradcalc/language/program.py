@@ -18,6 +18,8 @@ OPERATORS = {
     "Mult": "multiply",
     "Div": "divide",
     "Pow": "power",
+    "Mod": "remainder",
+    "FloorDiv": "floor_divide",
     "MatMult": "matmul",
     "BitAnd": "logical_and",
     "BitOr": "logical_or",

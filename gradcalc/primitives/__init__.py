@@ -1,5 +1,5 @@
 """The rows: importing this package fills ``graph.PRIMITIVES``."""
 
-from gradcalc.primitives import elementwise, linalg, reductions, shapes
+from gradcalc.primitives import choices, elementwise, linalg, reductions, shapes
 
-__all__ = ["elementwise", "linalg", "reductions", "shapes"]
+__all__ = ["choices", "elementwise", "linalg", "reductions", "shapes"]

@@ -1,46 +1,28 @@
-"""The elementwise rows: one primitive a row, its partials beside it.
+"""The smooth elementwise rows: one primitive a row, its partials behind its twin.
 
 Partials are written so that they keep their accuracy where the textbook form loses it: tanh' as
 4 s(2x) s(-2x), not 1 - tanh(x)**2, which is 0 from x = 19.1 on; (a/b)' by b as -y/b, not -a/b**2.
+Constants that float64 cannot hold are nodes (log(2), pi), so that 50 digits have them in full.
 """
 
 import operator
-from collections.abc import Callable
 
 import numpy as np
 
-from gradcalc.graph import Array, Node
-from gradcalc.primitives.rule import Elementwise, elementwise
-
-# Arithmetic: Python's operators, which on float64 scalars are ten times as fast as NumPy's ufuncs.
-
-add: Elementwise = elementwise(
-    "add", operator.add, lambda m, a, b: a + b, partials=(lambda a, b, y: 1.0, lambda a, b, y: 1.0)
-)
-subtract: Elementwise = elementwise(
-    "subtract",
-    operator.sub,
-    lambda m, a, b: a - b,
-    partials=(lambda a, b, y: 1.0, lambda a, b, y: -1.0),
-)
-multiply: Elementwise = elementwise(
-    "multiply",
-    operator.mul,
-    lambda m, a, b: a * b,
-    partials=(lambda a, b, y: b, lambda a, b, y: a),
-)
-divide: Elementwise = elementwise(
-    "divide",
-    operator.truediv,
-    lambda m, a, b: a / b,
-    partials=(lambda a, b, y: 1.0 / b, lambda a, b, y: -y / b),
-)
-negative: Elementwise = elementwise(
-    "negative", operator.neg, lambda m, x: -x, partials=(lambda x, y: -1.0,)
-)
-
+from gradcalc.graph import Array, Node, ops
+from gradcalc.primitives.rule import elementwise
 
 LARGEST_ODD = 2.0**53
+
+
+def exact_pi(like: Node) -> Node:
+    """pi to whatever precision the graph is evaluated in."""
+    return 4.0 * ops.arctan(like.graph.constant(1.0))
+
+
+def exact_log(base: float, like: Node) -> Node:
+    """The natural logarithm of ``base``, to any precision."""
+    return ops.log(like.graph.constant(base))
 
 
 def _power_by_base(a: Node, b: Node, y: Node) -> Node | float:
@@ -53,30 +35,18 @@ def _power_by_base(a: Node, b: Node, y: Node) -> Node | float:
         exponent = b.number - 1.0
         return b * a if exponent == 1.0 else 0.0 if b.number == 0.0 else b * a**exponent
     exact = (b >= 0.5) & (b <= LARGEST_ODD)
-    inexact = ~exact & not_equal(a, 0.0) & less(absolute(a), np.inf)
-    return where(equal(b, 0.0), 0.0, b * where(inexact, y / a, a ** (b - 1.0)))
+    inexact = ~exact & ops.not_equal(a, 0.0) & (ops.abs(a) < np.inf)
+    return ops.where(ops.equal(b, 0.0), 0.0, b * ops.where(inexact, y / a, a ** (b - 1.0)))
 
 
 def _power_by_exponent(a: Node, b: Node, y: Node) -> Node:
     """y log(a); at a = 0 its limit 0 for b >= 0; nan for a negative base."""
-    return where(equal(a, 0.0) & (b >= 0.0), 0.0, y * log(a))
+    return ops.where(ops.equal(a, 0.0) & (b >= 0.0), 0.0, y * ops.log(a))
 
 
-def is_integer(b: Node) -> bool:
+def _is_integer(b: Node) -> bool:
     """Is ``b`` a constant whole number, so that a negative base needs no care?"""
     return b.number is not None and b.number.is_integer()
-
-
-power: Elementwise = elementwise(
-    "power",
-    operator.pow,
-    "power",
-    partials=(_power_by_base, _power_by_exponent),
-    domain=lambda a, b: is_integer(b) or (a >= 0.0) | equal(b, round_(b)),
-    kinks=lambda a, b: (a,),
-)
-
-# Exponentials and logarithms.
 
 
 def _sigmoid(x: Array) -> Array:
@@ -84,120 +54,148 @@ def _sigmoid(x: Array) -> Array:
     return np.exp(np.minimum(x, 0.0)) / (1.0 + np.exp(-np.abs(x)))
 
 
-exp: Elementwise = elementwise("exp", np.exp, "exp", partials=(lambda x, y: y,))
-log: Elementwise = elementwise(
-    "log", np.log, "log", partials=(lambda x, y: 1.0 / x,), domain=lambda x: x >= 0.0
+def _sigmoid_of_difference(a: Node, b: Node) -> Node:
+    """sigmoid(a - b), corrected for the rounding of a - b (two-sum), which exp multiplies."""
+    difference = a - b
+    taken = a - difference
+    lost = (a - (difference + taken)) + (taken - b)
+    s = ops.sigmoid(difference)
+    finite = ops.abs(difference) < np.inf
+    return s * (1.0 + ops.where(finite, lost * ops.sigmoid(-difference), 0.0))
+
+
+# Arithmetic: Python's operators, which on float64 scalars are ten times as fast as NumPy's ufuncs.
+
+elementwise("add", operator.add, lambda m, a, b: a + b, lambda a, b, y: 1.0, lambda a, b, y: 1.0)
+elementwise(
+    "subtract", operator.sub, lambda m, a, b: a - b, lambda a, b, y: 1.0, lambda a, b, y: -1.0
 )
-sqrt: Elementwise = elementwise(
-    "sqrt", np.sqrt, "sqrt", partials=(lambda x, y: 0.5 / y,), domain=lambda x: x >= 0.0
+elementwise("multiply", operator.mul, lambda m, a, b: a * b, lambda a, b, y: b, lambda a, b, y: a)
+elementwise(
+    "divide",
+    operator.truediv,
+    lambda m, a, b: a / b,
+    lambda a, b, y: 1.0 / b,
+    lambda a, b, y: -y / b,
 )
-sigmoid: Elementwise = elementwise(
-    "sigmoid",
-    _sigmoid,
-    lambda m, x: 1 / (1 + m.exp(-x)),
-    partials=(lambda x, y: y * sigmoid(-x),),
+elementwise("negative", operator.neg, lambda m, x: -x, lambda x, y: -1.0)
+elementwise(
+    "power",
+    operator.pow,
+    "power",
+    _power_by_base,
+    _power_by_exponent,
+    domain=lambda a, b: _is_integer(b) or (a >= 0.0) | ops.equal(b, ops.round(b)),
+    kinks=lambda a, b: (a,),
+    convention="x**0 has slope 0; 0**b has slope 0 by b >= 0; by b, a negative base gives nan",
 )
-
-# Trigonometric and hyperbolic.
-
-sin: Elementwise = elementwise("sin", np.sin, "sin", partials=(lambda x, y: cos(x),))
-cos: Elementwise = elementwise("cos", np.cos, "cos", partials=(lambda x, y: -sin(x),))
-tan: Elementwise = elementwise("tan", np.tan, "tan", partials=(lambda x, y: 1.0 + y * y,))
-tanh: Elementwise = elementwise(
-    "tanh",
-    np.tanh,
-    "tanh",
-    partials=(lambda x, y: 4.0 * (sigmoid(2.0 * x) * sigmoid(-2.0 * x)),),
+elementwise(
+    "hypot",
+    np.hypot,
+    lambda m, a, b: m.sqrt(a * a + b * b),
+    lambda a, b, y: ops.where(ops.equal(y, 0.0), 0.0, a / y),
+    lambda a, b, y: ops.where(ops.equal(y, 0.0), 0.0, b / y),
+    kinks=lambda a, b: (ops.hypot(a, b),),
+    convention="slope 0 at (0, 0)",
 )
+elementwise("deg2rad", np.deg2rad, lambda m, x: x * m.pi() / 180, lambda x, y: exact_pi(x) / 180.0)
 
-# Rows that bend, step or choose. Conventions at the kinks are PyTorch's.
+# Roots, exponentials and logarithms.
 
-absolute: Elementwise = elementwise(
-    "abs", np.abs, lambda m, x: abs(x), partials=(lambda x, y: sign(x),), kinks=lambda x: (x,)
-)
-sign: Elementwise = elementwise(
-    "sign", np.sign, "sign", partials=(lambda x, y: 0.0,), kinks=lambda x: (x,)
-)
-round_: Elementwise = elementwise(
-    "round", np.rint, "round", partials=(lambda x, y: 0.0,), kinks=lambda x: (_to_half(x),)
-)
-
-
-def _to_half(x: Node) -> Node:
-    """How far x is from a number half way between two whole ones; exact in float64."""
-    return absolute(x - round_(x)) - 0.5
-
-
-relu: Elementwise = elementwise(
-    "relu",
-    lambda x: np.maximum(x, 0.0),
-    lambda m, x: m.maximum(x, 0),
-    partials=(lambda x, y: 1.0,),
-    active=(lambda x: ~(x <= 0.0),),
+elementwise("sqrt", np.sqrt, "sqrt", lambda x, y: 0.5 / ops.abs(y), domain=lambda x: x >= 0.0)
+elementwise(
+    "cbrt",
+    np.cbrt,
+    lambda m, x: m.sign(x) * m.cbrt(abs(x)),
+    lambda x, y: 1.0 / (3.0 * y * y),
     kinks=lambda x: (x,),
 )
-# A tie counts half on both sides; nan passes, as in the value.
-maximum: Elementwise = elementwise(
-    "maximum",
-    np.maximum,
-    "maximum",
-    partials=(lambda a, b, y: _share(a, b), lambda a, b, y: _share(a, b)),
-    active=(lambda a, b: ~(a < b), lambda a, b: ~(b < a)),
-    kinks=lambda a, b: (a - b,),
+elementwise("exp", np.exp, "exp", lambda x, y: y)
+elementwise("exp2", np.exp2, lambda m, x: m.power(2, x), lambda x, y: y * exact_log(2.0, x))
+elementwise("expm1", np.expm1, lambda m, x: m.exp(x) - 1, lambda x, y: ops.exp(x))
+elementwise("log", np.log, "log", lambda x, y: 1.0 / ops.abs(x), domain=lambda x: x >= 0.0)
+elementwise(
+    "log2",
+    np.log2,
+    lambda m, x: m.log(x) / m.log(m.number(2.0)),
+    lambda x, y: 1.0 / (ops.abs(x) * exact_log(2.0, x)),
+    domain=lambda x: x >= 0.0,
 )
-minimum: Elementwise = elementwise(
-    "minimum",
-    np.minimum,
-    "minimum",
-    partials=(lambda a, b, y: _share(a, b), lambda a, b, y: _share(a, b)),
-    active=(lambda a, b: ~(a > b), lambda a, b: ~(b > a)),
-    kinks=lambda a, b: (a - b,),
+elementwise(
+    "log10",
+    np.log10,
+    lambda m, x: m.log(x) / m.log(m.number(10.0)),
+    lambda x, y: 1.0 / (ops.abs(x) * exact_log(10.0, x)),
+    domain=lambda x: x >= 0.0,
+)
+elementwise(
+    "log1p",
+    np.log1p,
+    lambda m, x: m.log(1 + x),
+    lambda x, y: 1.0 / (1.0 + x),
+    domain=lambda x: x >= -1.0,
+)
+elementwise(
+    "logaddexp",
+    np.logaddexp,
+    lambda m, a, b: m.log(m.exp(a) + m.exp(b)),
+    lambda a, b, y: _sigmoid_of_difference(a, b),
+    lambda a, b, y: _sigmoid_of_difference(b, a),
+)
+elementwise("sigmoid", _sigmoid, lambda m, x: 1 / (1 + m.exp(-x)), lambda x, y: y * ops.sigmoid(-x))
+
+# Trigonometric and hyperbolic. 1 - x**2 is written (1 - x)(1 + x), which does not cancel at 1.
+
+elementwise("sin", np.sin, "sin", lambda x, y: ops.cos(x))
+elementwise("cos", np.cos, "cos", lambda x, y: -ops.sin(x))
+elementwise("tan", np.tan, "tan", lambda x, y: 1.0 + y * y)
+elementwise(
+    "arcsin",
+    np.arcsin,
+    "asin",
+    lambda x, y: 1.0 / ops.sqrt((1.0 - x) * (1.0 + x)),
+    domain=lambda x: ops.abs(x) <= 1.0,
+)
+elementwise(
+    "arccos",
+    np.arccos,
+    "acos",
+    lambda x, y: -1.0 / ops.sqrt((1.0 - x) * (1.0 + x)),
+    domain=lambda x: ops.abs(x) <= 1.0,
+)
+elementwise("arctan", np.arctan, "atan", lambda x, y: (1.0 / ops.hypot(1.0, x)) ** 2.0)
+elementwise(
+    "arctan2",
+    np.arctan2,
+    "atan2",
+    lambda a, b, y: _over_square(b, a, b),
+    lambda a, b, y: -_over_square(a, a, b),
+    kinks=lambda a, b: (ops.where(b <= 0.0, a, 1.0),),
+    convention="slope 0 at (0, 0)",
+)
+elementwise("sinh", np.sinh, "sinh", lambda x, y: ops.cosh(x))
+elementwise("cosh", np.cosh, "cosh", lambda x, y: ops.sinh(x))
+elementwise(
+    "tanh", np.tanh, "tanh", lambda x, y: 4.0 * (ops.sigmoid(2.0 * x) * ops.sigmoid(-2.0 * x))
+)
+elementwise("arcsinh", np.arcsinh, "asinh", lambda x, y: 1.0 / ops.hypot(1.0, x))
+elementwise(
+    "arccosh",
+    np.arccosh,
+    "acosh",
+    lambda x, y: 1.0 / (ops.sqrt(x - 1.0) * ops.sqrt(x + 1.0)),
+    domain=lambda x: x >= 1.0,
+)
+elementwise(
+    "arctanh",
+    np.arctanh,
+    "atanh",
+    lambda x, y: 1.0 / ((1.0 - x) * (1.0 + x)),
+    domain=lambda x: ops.abs(x) <= 1.0,
 )
 
 
-def _share(a: Node, b: Node) -> Node:
-    return where(equal(a, b), 0.5, 1.0)
-
-
-def _where(condition: Array, a: Array, b: Array) -> Array:
-    """np.where, without the copy when ``a`` is taken everywhere: most masks leave nothing out."""
-    shape = np.shape(a)  # of the result too, unless the condition or ``b`` is wider
-    if np.shape(condition) == shape and np.shape(b) in ((), shape) and np.all(condition):
-        return a
-    return np.where(condition, a, b)
-
-
-where: Elementwise = elementwise(
-    "where",
-    _where,
-    "where",
-    conditions=1,
-    partials=(None, lambda c, a, b, y: 1.0, lambda c, a, b, y: 1.0),
-    active=(None, lambda c, a, b: c, lambda c, a, b: ~c),
-)
-
-# Truth values: nothing flows through them, and a comparison is a kink where its sides are equal.
-
-
-def comparison(name: str, forward: Callable[..., Array]) -> Elementwise:
-    """A row of the comparisons."""
-    return elementwise(
-        name, forward, name, truth=True, partials=(None, None), kinks=lambda a, b: (a - b,)
-    )
-
-
-def logical(name: str, forward: Callable[..., Array], arity: int) -> Elementwise:
-    """A row of the operations on truth values."""
-    return elementwise(name, forward, name, conditions=arity, truth=True, partials=(None,) * arity)
-
-
-less: Elementwise = comparison("less", operator.lt)
-less_equal: Elementwise = comparison("less_equal", operator.le)
-greater: Elementwise = comparison("greater", operator.gt)
-greater_equal: Elementwise = comparison("greater_equal", operator.ge)
-equal: Elementwise = comparison("equal", operator.eq)
-not_equal: Elementwise = comparison("not_equal", operator.ne)
-
-logical_and: Elementwise = logical("logical_and", np.logical_and, 2)
-logical_or: Elementwise = logical("logical_or", np.logical_or, 2)
-logical_not: Elementwise = logical("logical_not", np.logical_not, 1)
+def _over_square(numerator: Node, a: Node, b: Node) -> Node:
+    """numerator / (a**2 + b**2), without over- or underflow of the squares; 0 at (0, 0)."""
+    size = ops.hypot(a, b)
+    return ops.where(ops.equal(size, 0.0), 0.0, numerator / size / size)

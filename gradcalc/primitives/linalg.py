@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradcalc.errors import GradcalcError
-from gradcalc.graph import Array, Cotangent, Node, Params, Shape, as_number
-from gradcalc.primitives.elementwise import where
+from gradcalc.graph import Array, Cotangent, Node, Params, Shape, as_number, ops
 from gradcalc.primitives.rule import Row, broadcast
 from gradcalc.primitives.shapes import transpose
 
@@ -89,4 +88,4 @@ def _only(result: Cotangent, active: Node | None) -> Cotangent:
     if active is None:
         return result
     mask = active if result.active is None else active & result.active
-    return Cotangent(where(mask, result.value, 0.0), mask)
+    return Cotangent(ops.where(mask, result.value, 0.0), mask)

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gradcalc.graph import Array, Node, size_of
-from gradcalc.primitives.elementwise import equal, not_equal, where
+from gradcalc.graph import Array, Node, ops, size_of
 from gradcalc.primitives.rule import Linear, Reduction, spread_to
 
 Axes = tuple[int, ...]
@@ -21,11 +20,11 @@ sum_ = Linear(
 
 def _chosen(x: Node, y: Node, axes: Axes) -> Node:
     """The elements that attain an extremum; where it is nan, those that are (as PyTorch's amax)."""
-    return equal(x, y) | not_equal(x, x)
+    return ops.equal(x, y) | ops.not_equal(x, x)
 
 
 def _ties(x: Node, y: Node, axes: Axes) -> Node:
-    return sum_(where(_chosen(x, y, axes), 1.0, 0.0), params=(axes,))
+    return sum_(ops.where(_chosen(x, y, axes), 1.0, 0.0), params=(axes,))
 
 
 def _fold(function: str) -> Callable[..., Array]:
@@ -61,7 +60,7 @@ max_ = Reduction(
     twin=_fold("maximum"),
     partial=lambda x, y, axes: 1.0 / _ties(x, y, axes),
     active=_chosen,
-    kinks=lambda x, y, axes: (where(_ties(x, y, axes) > 1.0, 0.0, 1.0),),
+    kinks=lambda x, y, axes: (ops.where(_ties(x, y, axes) > 1.0, 0.0, 1.0),),
     empty=False,
 )
 min_ = Reduction(
@@ -70,13 +69,13 @@ min_ = Reduction(
     twin=_fold("minimum"),
     partial=lambda x, y, axes: 1.0 / _ties(x, y, axes),
     active=_chosen,
-    kinks=lambda x, y, axes: (where(_ties(x, y, axes) > 1.0, 0.0, 1.0),),
+    kinks=lambda x, y, axes: (ops.where(_ties(x, y, axes) > 1.0, 0.0, 1.0),),
     empty=False,
 )
 norm = Reduction(
     name="norm",
     forward=_norm,
     twin=lambda m, x, axes: np.frompyfunc(m.sqrt, 1, 1)(np.sum(x * x, axis=axes, keepdims=True)),
-    partial=lambda x, y, axes: where(equal(y, 0.0), 0.0, x / y),
+    partial=lambda x, y, axes: ops.where(ops.equal(y, 0.0), 0.0, x / y),
     kinks=lambda x, y, axes: (y,),
 )

@@ -23,6 +23,7 @@ from gradcalc.graph import (
     Primitive,
     Shape,
     as_number,
+    ops,
 )
 
 Twin: TypeAlias = str | Callable[..., Any]
@@ -60,6 +61,7 @@ class Elementwise(Row):
     domain: of the inputs: where the function is real (True: everywhere). Outside, the value and
         the partials are nan.
     kinks: of the inputs: expressions that vanish where the partials jump.
+    convention: for people: what holds at the kinks.
     """
 
     twin: Twin
@@ -67,6 +69,7 @@ class Elementwise(Row):
     active: tuple[Choice | None, ...] = ()
     domain: Callable[..., Node | bool] = lambda *inputs: True
     kinks: Callable[..., tuple[Node, ...]] | None = None
+    convention: str = ""
 
     def infer_shape(self, shapes: tuple[Shape, ...], params: Params) -> Shape:
         first = shapes[0]
@@ -82,7 +85,7 @@ class Elementwise(Row):
         slope = partial(*node.inputs, node)
         inside = self.domain(*node.inputs)
         if isinstance(inside, Node):
-            slope = PRIMITIVES["where"](inside, slope, np.nan)
+            slope = ops.where(inside, slope, np.nan)
         choice = self.active[position] if self.active else None
         return through(cotangent, slope, choice(*node.inputs) if choice else None)
 
@@ -141,9 +144,11 @@ class Linear(Row):
         return Cotangent(self.transpose(value, node, position), active)
 
 
-def elementwise(name: str, forward: Callable[..., Array], twin: Twin, **facts: Any) -> Elementwise:
-    """A row of the elementwise table."""
-    return Elementwise(name=name, forward=forward, twin=twin, **facts)
+def elementwise(
+    name: str, forward: Callable[..., Array], twin: Twin, *partials: Partial | None, **facts: Any
+) -> None:
+    """Adds a row to the elementwise table."""
+    Elementwise(name=name, forward=forward, twin=twin, partials=partials, **facts)
 
 
 def through(cotangent: Cotangent, slope: Node | float, choice: Node | None) -> Cotangent:
@@ -161,13 +166,13 @@ def through(cotangent: Cotangent, slope: Node | float, choice: Node | None) -> C
     if constant != 1.0:
         value = -value if constant == -1.0 else value * slope
     if mask is not None and (choice is not None or constant is None):
-        value = PRIMITIVES["where"](mask, value, 0.0)
+        value = ops.where(mask, value, 0.0)
     return Cotangent(value, mask)
 
 
 def spread_to(node: Node, shape: Shape) -> Node:
     """``node`` broadcast to ``shape``; itself if it has that shape."""
-    return node if node.shape == shape else PRIMITIVES["broadcast_to"](node, params=(shape,))
+    return node if node.shape == shape else ops.broadcast_to(node, params=(shape,))
 
 
 def broadcast(name: str, *shapes: Shape) -> Shape:

@@ -20,11 +20,27 @@ class NoFormulaError(Exception):
     """SymPy has no formula: it refused, or its derivative contains something without a number."""
 
 
-class round_(sympy.Function):  # noqa: N801 - its name is printed in formulas
-    """The nearest whole number, as a SymPy function: SymPy's own rounding has no derivative."""
+class _Whole(sympy.Function):
+    """Rounding to whole numbers, with a derivative: SymPy's own has none."""
 
     def fdiff(self, argindex: int = 1) -> sympy.Expr:
         return sympy.S.Zero
+
+
+class floor(_Whole):  # noqa: N801 - its name is printed in formulas
+    """The largest whole number that is not larger."""
+
+
+class ceil(_Whole):  # noqa: N801 - its name is printed in formulas
+    """The smallest whole number that is not smaller."""
+
+
+class trunc(_Whole):  # noqa: N801 - its name is printed in formulas
+    """The next whole number towards 0."""
+
+
+class round_(_Whole):  # noqa: N801 - its name is printed in formulas
+    """The nearest whole number."""
 
 
 class maximum(sympy.Function):  # noqa: N801 - its name is printed in formulas
@@ -88,7 +104,21 @@ class Symbols(_Objects):
             cos=sympy.cos,
             tan=sympy.tan,
             tanh=sympy.tanh,
+            sinh=sympy.sinh,
+            cosh=sympy.cosh,
+            asin=sympy.asin,
+            acos=sympy.acos,
+            atan=sympy.atan,
+            atan2=sympy.atan2,
+            asinh=sympy.asinh,
+            acosh=sympy.acosh,
+            atanh=sympy.atanh,
+            cbrt=sympy.cbrt,
+            pi=lambda: sympy.pi,
             sign=sympy.sign,
+            floor=floor,
+            ceil=ceil,
+            trunc=trunc,
             round=round_,
             power=sympy.Pow,
             maximum=maximum,
@@ -122,7 +152,21 @@ DIGITS: dict[str, Callable[..., Any]] = {
     "cos": mpmath.cos,
     "tan": mpmath.tan,
     "tanh": mpmath.tanh,
+    "sinh": mpmath.sinh,
+    "cosh": mpmath.cosh,
+    "asin": mpmath.asin,
+    "acos": mpmath.acos,
+    "atan": mpmath.atan,
+    "atan2": mpmath.atan2,
+    "asinh": mpmath.asinh,
+    "acosh": mpmath.acosh,
+    "atanh": mpmath.atanh,
+    "cbrt": mpmath.cbrt,
+    "pi": lambda: +mpmath.pi,
     "sign": mpmath.sign,
+    "floor": mpmath.floor,
+    "ceil": mpmath.ceil,
+    "trunc": lambda x: mpmath.floor(x) if x >= 0 else mpmath.ceil(x),
     "round": mpmath.nint,
     "power": operator.pow,
     "maximum": lambda a, b: a if a > b or mpmath.isnan(a) else b,

@@ -10,7 +10,17 @@ import mpmath
 import sympy
 from sympy.printing.str import StrPrinter
 
-from gradcalc.verify.arithmetic import DIGITS, NoFormulaError, maximum, minimum, real, round_
+from gradcalc.verify.arithmetic import (
+    DIGITS,
+    NoFormulaError,
+    ceil,
+    floor,
+    maximum,
+    minimum,
+    real,
+    round_,
+    trunc,
+)
 
 
 class Formula:
@@ -125,7 +135,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     sympy.Abs: abs,
     maximum: DIGITS["maximum"],
     minimum: DIGITS["minimum"],
-    round_: mpmath.nint,
+    floor: DIGITS["floor"],
+    ceil: DIGITS["ceil"],
+    trunc: DIGITS["trunc"],
+    round_: DIGITS["round"],
+    sympy.atan2: DIGITS["atan2"],
     sympy.Lt: operator.lt,
     sympy.Le: operator.le,
     sympy.Gt: operator.gt,

@@ -11,8 +11,7 @@ import numpy as np
 import sympy
 
 from gradcalc.compute.evaluate import evaluate_with, needed
-from gradcalc.graph import CONSTANT, LEAF, Array, Node
-from gradcalc.primitives.elementwise import power
+from gradcalc.graph import CONSTANT, LEAF, Array, Node, ops
 from gradcalc.primitives.linalg import Product
 from gradcalc.primitives.reductions import sum_
 from gradcalc.primitives.rule import Elementwise, Reduction
@@ -67,7 +66,7 @@ def _unwieldy(nodes: Sequence[Node]) -> Iterator[Node]:
             yield node
         if node.primitive is not LEAF and all(i in fixed for i in node.inputs):
             fixed.add(node)
-            if node.primitive is power and not node.shape:
+            if node.primitive is ops.power and not node.shape:
                 exponent = node.inputs[1].number
                 if exponent is None or not exponent.is_integer() or abs(exponent) > SMALL:
                     yield node
