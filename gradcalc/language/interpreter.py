@@ -57,6 +57,7 @@ class _Machine:
         if not code:  # "pass"
             return
         steps = {name[4:]: getattr(self, name) for name in dir(self) if name.startswith("_do_")}
+        self._check_names()
         instruction = code[0]
         try:
             while self.counter < len(code):
@@ -66,6 +67,18 @@ class _Machine:
                 steps[instruction.op](instruction)
         except GradcalcError as error:
             raise self.program.error(error, instruction.node) from None
+
+    def _check_names(self) -> None:
+        """An unknown function is told before anything runs, wherever it is called."""
+        for op, argument, node in self.program.code:
+            if op in ("call", "method") and argument[0] not in FUNCTIONS:
+                name = argument[0]
+                is_value = op == "call" and (name in self.at or name in self.program.assigned)
+                raise self._uncallable(name, node, is_value)
+
+    def _uncallable(self, name: str, node: ast.AST, is_value: bool) -> GradcalcError:
+        assert isinstance(node, ast.Call)
+        return self.program.error(not_callable(name, is_value), node.func)
 
     # Names and constants
 
@@ -93,7 +106,8 @@ class _Machine:
         if name in CONSTANTS:
             return self.graph.constant(CONSTANTS[name])
         if name in FUNCTIONS:
-            raise GradcalcError("missing-value", f"'{name}' is a function", f"call it: {name}(x)")
+            mend = f"call it: {name}(x), or give it a value: --at {name}=..."
+            raise GradcalcError("missing-value", f"'{name}' is a function", mend)
         hint = did_you_mean(name, self.at)
         if name in self.program.assigned:
             hint = hint or f"assign it first, or give --at {name}=..."
@@ -271,9 +285,8 @@ class _Machine:
         name, count, words = instruction.argument
         given = self._pop(count + len(words))
         shadowed = not method and (name in self.trace.names or name in self.at)
-        if shadowed or name not in FUNCTIONS:
-            assert isinstance(instruction.node, ast.Call)
-            raise self.program.error(not_callable(name, shadowed), instruction.node.func)
+        if shadowed:
+            raise self._uncallable(name, instruction.node, shadowed)
         keywords = named(name, words, given[count:])
         arguments, options = bind(self.trace, self.draws, name, given[:count], keywords)
         self.stack.append(FUNCTIONS[name](*arguments, **options))

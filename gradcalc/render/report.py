@@ -1,5 +1,6 @@
 """A result for people: a row a leaf, what is unusual about it, and one line of verdict."""
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -121,6 +122,9 @@ def _ours(finding: Finding, digits: int) -> str:
 
 def _exact(value: Any, digits: int) -> str:
     """A number of more digits or range than float64 has."""
+    near = float(value)
+    if (near != 0.0 and math.isfinite(near)) or near == value or math.isnan(near):
+        return number(near, digits)
     import mpmath  # a finding has one only if the check imported it already
 
-    return str(mpmath.nstr(value, digits)).removesuffix(".0")
+    return str(mpmath.nstr(value, digits)).replace(".0e", "e")

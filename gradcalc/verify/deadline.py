@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+SHORTEST, LONGEST = 1e-3, 1e8  # seconds that a timer can be set to; 0 would switch it off
 AGAIN = 0.1  # seconds until what survived the alarm is stopped once more
 
 
@@ -20,6 +21,7 @@ def time_limit(seconds: float) -> Iterator[Callable[[], None]]:
 
     Signals reach the main thread only; elsewhere the yielded function raises when it is called.
     """
+    seconds = min(seconds, LONGEST) if seconds > SHORTEST else SHORTEST
     end = time.monotonic() + seconds
 
     def look() -> None:
