@@ -15,10 +15,10 @@ import numpy as np
 from gradcalc.compute.evaluate import evaluate
 from gradcalc.errors import GradcalcError, Source, did_you_mean, whole
 from gradcalc.graph import Array, Node, as_number
+from gradcalc.language.compiler import compile_program
 from gradcalc.language.draws import Draws
 from gradcalc.language.interpreter import run
 from gradcalc.language.literals import Weights
-from gradcalc.language.program import compile_program
 from gradcalc.language.trace import Trace
 from gradcalc.passes import Backward, Leaves, added, backward
 from gradcalc.verify.findings import Check

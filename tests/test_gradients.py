@@ -12,10 +12,10 @@ from gradcalc.compute.evaluate import evaluate_with
 from gradcalc.derive.reverse import seed, vjp
 from gradcalc.errors import GradcalcError, Source
 from gradcalc.graph import Node
+from gradcalc.language.compiler import compile_program
 from gradcalc.language.draws import Draws
 from gradcalc.language.functions import FUNCTIONS
 from gradcalc.language.interpreter import run
-from gradcalc.language.program import compile_program
 from gradcalc.language.trace import Trace
 from gradcalc.problem import Problem, solve
 from gradcalc.verify.arithmetic import Digits

@@ -12,7 +12,7 @@ from gradcalc.files.arrays import add
 from gradcalc.graph import MOST_AXES, Array
 from gradcalc.language import literals
 from gradcalc.language.draws import Draws
-from gradcalc.language.program import to_float
+from gradcalc.language.grammar import to_float
 from gradcalc.language.syntax import normalize
 
 NUMBERS = {

@@ -12,7 +12,7 @@ from gradcalc.files.values import names_of, read_at, read_weights
 from gradcalc.graph import Array
 from gradcalc.language import literals
 from gradcalc.language.draws import Draws
-from gradcalc.language.program import to_float
+from gradcalc.language.grammar import to_float
 from gradcalc.language.syntax import normalize
 from gradcalc.problem import Problem
 

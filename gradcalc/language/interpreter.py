@@ -16,7 +16,8 @@ from gradcalc.language import functions
 from gradcalc.language.calls import bind, named, not_callable
 from gradcalc.language.draws import Draws
 from gradcalc.language.functions import FUNCTIONS
-from gradcalc.language.program import CONSTANTS, Instruction, Program, to_float
+from gradcalc.language.grammar import CONSTANTS, to_float
+from gradcalc.language.program import Instruction, Program
 from gradcalc.language.trace import Listing, Trace
 from gradcalc.primitives import shapes
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from gradcalc.errors import GradcalcError, Source
 from gradcalc.graph import Array
+from gradcalc.language.compiler import compile_tree
 from gradcalc.language.draws import Draws
+from gradcalc.language.grammar import CONSTANTS
 from gradcalc.language.interpreter import run
-from gradcalc.language.program import CONSTANTS, compile_tree
 from gradcalc.language.syntax import parse, span_of
 from gradcalc.language.trace import Trace
 

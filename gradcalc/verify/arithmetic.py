@@ -5,6 +5,7 @@ structured rows are NumPy's own functions, which work on arrays of objects.
 """
 
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,23 +28,23 @@ class _Whole(sympy.Function):
         return sympy.S.Zero
 
 
-class floor(_Whole):  # noqa: N801 - its name is printed in formulas
+class floor(_Whole):
     """The largest whole number that is not larger."""
 
 
-class ceil(_Whole):  # noqa: N801 - its name is printed in formulas
+class ceil(_Whole):
     """The smallest whole number that is not smaller."""
 
 
-class trunc(_Whole):  # noqa: N801 - its name is printed in formulas
+class trunc(_Whole):
     """The next whole number towards 0."""
 
 
-class round_(_Whole):  # noqa: N801 - its name is printed in formulas
+class round_(_Whole):
     """The nearest whole number."""
 
 
-class maximum(sympy.Function):  # noqa: N801 - its name is printed in formulas
+class maximum(sympy.Function):
     """The larger of two, without sympy.Max's comparisons of everything with everything."""
 
     def fdiff(self, argindex: int = 1) -> sympy.Expr:
@@ -51,7 +52,7 @@ class maximum(sympy.Function):  # noqa: N801 - its name is printed in formulas
         return sympy.Heaviside(a - b)
 
 
-class minimum(sympy.Function):  # noqa: N801 - its name is printed in formulas
+class minimum(sympy.Function):
     """The smaller of two."""
 
     def fdiff(self, argindex: int = 1) -> sympy.Expr:
@@ -59,19 +60,19 @@ class minimum(sympy.Function):  # noqa: N801 - its name is printed in formulas
         return sympy.Heaviside(b - a)
 
 
-class _Objects:
+class _Objects(ABC):
     """What both share: functions by name, and how a node is computed on object arrays."""
 
     def __init__(self, **functions: Callable[..., Any]) -> None:
         vars(self).update(functions)
 
+    @abstractmethod
     def number(self, value: float) -> Any:
         """The float64 ``value``, exactly."""
-        raise NotImplementedError  # each arithmetic has its own
 
+    @abstractmethod
     def call(self, function: Callable[..., Any], *elements: Any) -> Any:
         """``function(*elements)``, as this arithmetic means it."""
-        raise NotImplementedError
 
     def apply(self, node: Node, inputs: Sequence[Array]) -> Array:
         """The value of ``node``: an object array of its shape (0-d: the object)."""

@@ -65,32 +65,32 @@ class Formula:
 class _Printer(StrPrinter):
     """SymPy's text in gradcalc's language, with float64 values as people wrote them."""
 
-    def _print_Piecewise(self, expr: sympy.Piecewise) -> str:  # noqa: N802 - SymPy's name
+    def _print_Piecewise(self, expr: sympy.Piecewise) -> str:
         *pairs, last = expr.args
         text = self._print(last[0])
         for value, condition in reversed(pairs):
             text = f"where({self._print(condition)}, {self._print(value)}, {text})"
         return str(text)
 
-    def _print_Relational(self, expr: sympy.Rel) -> str:  # noqa: N802 - SymPy's name
+    def _print_Relational(self, expr: sympy.Rel) -> str:
         return f"{self._print(expr.lhs)} {expr.rel_op} {self._print(expr.rhs)}"
 
-    def _print_Abs(self, expr: sympy.Abs) -> str:  # noqa: N802 - SymPy's name
+    def _print_Abs(self, expr: sympy.Abs) -> str:
         return f"abs({self._print(expr.args[0])})"
 
-    def _print_Dummy(self, expr: sympy.Dummy) -> str:  # noqa: N802 - SymPy's name
+    def _print_Dummy(self, expr: sympy.Dummy) -> str:
         return str(expr.name)
 
-    def _print_Infinity(self, expr: sympy.Expr) -> str:  # noqa: N802 - SymPy's name
+    def _print_Infinity(self, expr: sympy.Expr) -> str:
         return "inf"
 
-    def _print_NegativeInfinity(self, expr: sympy.Expr) -> str:  # noqa: N802 - SymPy's name
+    def _print_NegativeInfinity(self, expr: sympy.Expr) -> str:
         return "-inf"
 
-    def _print_ComplexInfinity(self, expr: sympy.Expr) -> str:  # noqa: N802 - SymPy's name
+    def _print_ComplexInfinity(self, expr: sympy.Expr) -> str:
         return "inf"
 
-    def _print_Rational(self, expr: sympy.Rational) -> str:  # noqa: N802 - SymPy's name
+    def _print_Rational(self, expr: sympy.Rational) -> str:
         if expr.q & (expr.q - 1) == 0 and expr.q > 64:
             return "pi" if float(expr) == math.pi else repr(float(expr))
         return str(super()._print_Rational(expr))

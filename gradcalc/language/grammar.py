@@ -1,0 +1,59 @@
+"""What of Python is in the language, and what it means there."""
+
+import math
+
+OPERATORS = {
+    "Add": "add",
+    "Sub": "subtract",
+    "Mult": "multiply",
+    "Div": "divide",
+    "Pow": "power",
+    "Mod": "remainder",
+    "FloorDiv": "floor_divide",
+    "MatMult": "matmul",
+    "BitAnd": "logical_and",
+    "BitOr": "logical_or",
+    "USub": "negative",
+    "Not": "logical_not",
+    "Invert": "logical_not",
+    "Lt": "less",
+    "LtE": "less_equal",
+    "Gt": "greater",
+    "GtE": "greater_equal",
+    "Eq": "equal",
+    "NotEq": "not_equal",
+}
+CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
+ATTRIBUTES = ("T", "shape", "ndim", "size")
+MODULES = {
+    "math",
+    "np",
+    "np.linalg",
+    "np.random",
+    "numpy",
+    "numpy.linalg",
+    "numpy.random",
+    "torch",
+    "torch.linalg",
+    "torch.nn.functional",
+}
+
+
+REFUSED = {
+    "FunctionDef": ("a function definition", "write its body out"),
+    "Lambda": ("a lambda", "write its body out"),
+    "ListComp": ("a comprehension", "work on whole arrays, or use a for loop over range(n)"),
+    "NamedExpr": ("':='", "use '=' on a line of its own"),
+    "JoinedStr": ("a string", None),
+    "Dict": ("a dict", None),
+    "Set": ("a set", "use [ ] for an array"),
+    "Starred": ("'*'", None),
+}
+
+
+def to_float(number: int | float) -> float:
+    """float64; an integer beyond its range becomes infinite."""
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
