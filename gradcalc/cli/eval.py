@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from gradcalc.cli.options import CheckTime, Digits, Json, NoCheck, Strict
 from gradcalc.errors import GradcalcError
 
 
@@ -13,7 +14,9 @@ def evaluate(
     ],
     at: Annotated[
         list[str] | None,
-        typer.Option(help="Leaf values: a=1,2,3 or 'a=[[1,2],[3,4]]; b=pi' or a=@FILE or @FILE."),
+        typer.Option(
+            help="Leaf values: a=1,2 or 'a=[[1,2],[3,4]]; b=pi' or a=@FILE or @FILE. Repeatable."
+        ),
     ] = None,
     weights: Annotated[
         list[str] | None,
@@ -35,19 +38,11 @@ def evaluate(
         str | None, typer.Option(help="The name to differentiate; by default the last one.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of randn and uniform.", min=0)] = None,
-    check_time: Annotated[
-        float, typer.Option(help="Seconds that the check may take.", min=0.0)
-    ] = 10.0,
-    no_check: Annotated[
-        bool, typer.Option("--no-check", help="Do not check against SymPy.")
-    ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 unless everything is verified.")
-    ] = False,
-    digits: Annotated[
-        int, typer.Option(help="Significant digits that are shown.", min=1, max=17)
-    ] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    check_time: CheckTime = 10.0,
+    no_check: NoCheck = False,
+    strict: Strict = False,
+    digits: Digits = 10,
+    as_json: Json = False,
 ) -> None:
     """Print the gradients of an expression and check them against SymPy."""
     from gradcalc.cli.output import fail, finish, print_result

@@ -4,28 +4,22 @@ from typing import Annotated
 
 import typer
 
+from gradcalc.cli.options import CheckTime, Digits, Json, NoCheck, Strict
 from gradcalc.errors import GradcalcError
 
 
 def run(
     paths: Annotated[
-        list[str], typer.Argument(help="Files (.toml .json .jsonl), folders, or - (JSONL).")
+        list[str],
+        typer.Argument(
+            help="Files (.toml .json .jsonl), folders, or - (JSONL).", metavar="PATH..."
+        ),
     ],
-    check_time: Annotated[
-        float, typer.Option(help="Seconds that the check of one problem may take.", min=0.0)
-    ] = 10.0,
-    no_check: Annotated[
-        bool, typer.Option("--no-check", help="Do not check against SymPy.")
-    ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 unless everything is verified.")
-    ] = False,
-    digits: Annotated[
-        int, typer.Option(help="Significant digits that are shown.", min=1, max=17)
-    ] = 10,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object a problem.")
-    ] = False,
+    check_time: CheckTime = 10.0,
+    no_check: NoCheck = False,
+    strict: Strict = False,
+    digits: Digits = 10,
+    as_json: Json = False,
 ) -> None:
     """Solve every problem of files or folders; exit with 1 if any fails its check or its expect."""
     from gradcalc.batch import exit_code, solve_all
