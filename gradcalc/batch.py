@@ -38,4 +38,4 @@ def solve_all(records: Iterable[Record], *, check: bool, check_seconds: float) -
             problem = replace(problem_of(record), check=check, check_seconds=check_seconds)
             yield Outcome(name, solve(problem))
         except GradcalcError as error:
-            yield Outcome(name, error)
+            yield Outcome(name, error.within(record.place))

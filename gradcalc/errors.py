@@ -50,6 +50,15 @@ class GradcalcError(Exception):
             self.source, self.span = source, span
         return self
 
+    def within(self, place: str) -> Self:
+        """This error, of something that stands at ``place`` in a file."""
+        if self.source is None:
+            self.source = Source("", place)
+        elif not self.source.label.startswith(place):
+            label = f"{place}, {self.source.label}" if self.source.label else place
+            self.source = Source(self.source.text, label)
+        return self
+
     def __str__(self) -> str:
         lines = [f"error: {self._place()}{self.message}"]
         if self.source is not None and self.span is not None:

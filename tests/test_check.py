@@ -26,6 +26,9 @@ def checked(expr: str, weights: Any = None, **at: Any) -> Result:
     "expr,at,kind,true,left,right",
     [
         ("abs(x)", 0.0, "kink", None, -1.0, 1.0),
+        ("abs(stack(x, 1)[0])", 0.0, "kink", None, -1.0, 1.0),
+        ("floor(stack(x, 1)[0])", 2.0, "jump", None, 0.0, 0.0),
+        ("log(stack(1, x)[1])", 0.0, "pole", None, np.nan, np.inf),
         ("relu(x)", 0.0, "kink", None, 0.0, 1.0),
         ("x*abs(x) + relu(x)", 0.0, "kink", None, 0.0, 1.0),
         ("log(x)", 0.0, "pole", None, np.nan, np.inf),
@@ -74,6 +77,10 @@ def test_a_special_point_is_flagged_with_its_values(
         ("exp(-x*x)", 30.0),
         ("sin(x)", 1e10),
         ("where(x > 0, log(x), x)", -1.0),
+        ("maximum(x, log(0))", 2.0),
+        ("clip(x, log(0), 3)", 2.0),
+        ("norm(stack(x, 2, -3), 3)", 1.0),
+        ("sign(arccos(x))*x", 0.3),
         ("exp(-norm(stack(x, x))**2)", 0.0),
     ],
 )
@@ -114,6 +121,9 @@ def test_passes_may_have_outputs_of_their_own() -> None:
         ("x*inf", {"x": 1.0}),
         ("a*b", {"a": np.inf, "b": 2.0}),
         ("max(stack(x, nan))", {"x": 1.0}),
+        ("maximum(x, nan)", {"x": 1.0}),
+        ("remainder(0*x, x*0)", {"x": 1.0}),
+        ("arctanh(inf/inf)**where(x > 0, 1, x)", {"x": 0.5}),
         ("0*log(x) + log(1 - x)", {"x": 0.0}),
     ],
 )

@@ -32,6 +32,8 @@ REFUSED = [
     "x[True]",
     "x[x[0] > 0]",
     "x[x[:2] > 0]",
+    "x[..., [True, False]]",
+    "x[[0, 1], x[:2] > 0]",
     "for i in range([1, 2]): y = x",
     "pass",
     "max(zeros(0))",

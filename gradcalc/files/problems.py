@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gradcalc.errors import GradcalcError, Source, did_you_mean, whole
+from gradcalc.errors import GradcalcError, Source, did_you_mean
 from gradcalc.files.json_values import NUMBERS, array_of, parse_json, parse_toml, values_of
 from gradcalc.files.texts import decode, read_program, read_stdin, read_text
 from gradcalc.files.values import names_of, read_at, read_weights
@@ -61,7 +61,7 @@ def _records(place: str, read: Callable[[], Iterator[Record]]) -> Iterator[Recor
     try:
         yield from read()
     except GradcalcError as error:
-        yield Record(place, error.located(*whole(place, "")))
+        yield Record(place, error)
 
 
 def _read(path: Path, above: frozenset[Path] = frozenset()) -> Iterator[Record]:
@@ -98,7 +98,7 @@ def _jsonl_records(text: str, name: str) -> Iterator[Record]:
             try:
                 yield Record(place, _mapping(parse_json(line, place)))
             except GradcalcError as error:
-                yield Record(place, error.located(Source("", place)))
+                yield Record(place, error)
 
 
 def _json_records(text: str, name: str) -> Iterator[Record]:
@@ -134,12 +134,9 @@ def _mapping(data: Any) -> dict[str, Any] | GradcalcError:
 
 def problem_of(record: Record) -> Problem:
     """The problem of a record, whose keys are eval's options; raises GradcalcError."""
-    try:
-        if isinstance(record.data, GradcalcError):
-            raise record.data
-        return _problem(record.data, record.place)
-    except GradcalcError as error:
-        raise error.located(Source("", record.place)) from None
+    if isinstance(record.data, GradcalcError):
+        raise record.data
+    return _problem(record.data, record.place)
 
 
 def _problem(data: dict[str, Any], place: str) -> Problem:
@@ -155,7 +152,9 @@ def _problem(data: dict[str, Any], place: str) -> Problem:
     if seed is not None and seed < 0:
         raise GradcalcError("record", "'seed' must not be negative")
     draws = Draws(seed)
-    passes = _get(data, "passes", None, list) or [data.get("weights")]
+    passes = _get(data, "passes", [data.get("weights")], list)
+    if not passes:
+        raise GradcalcError("record", "'passes' is empty", "leave it out, or give one pass: [null]")
     given = _get(data, "at", {}, dict, str)
     at = read_at([given], draws) if isinstance(given, str) else values_of(given, draws)
     expect = _get(data, "expect", None, dict)
@@ -198,7 +197,7 @@ def _get(data: Mapping[str, Any], key: str, default: Any, *kinds: type) -> Any:
     if value is None:
         return default
     if type(value) not in kinds:
-        wanted = " or ".join(WORDS[kind] for kind in kinds)
+        wanted = " or ".join(WORDS[kind] for kind in kinds if (kind, kinds) != (int, (int, float)))
         raise GradcalcError("record", f"'{key}' must be {wanted}")
     return value
 

@@ -36,6 +36,8 @@ def read_bytes(path: Path) -> bytes:
 def _nearest(path: Path) -> str | None:
     """A hint with the files beside a missing one that are called nearly like it."""
     try:
+        if path.exists():
+            return None
         return did_you_mean(path.name, [sibling.name for sibling in path.parent.iterdir()])
     except OSError:
         return None

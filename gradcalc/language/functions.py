@@ -182,9 +182,14 @@ def reshape(x: Node, *shape: int) -> Node:
 
 
 @function
-def transpose(x: Node) -> Node:
-    """``x`` with its axes reversed (``x.T``)."""
-    return shapes.transpose(x, params=(tuple(reversed(range(x.ndim))),))
+def transpose(x: Node, *axes: int) -> Node:
+    """``x`` with its axes in another order, by default reversed (numpy.transpose, ``x.T``)."""
+    order = tuple(axis % x.ndim for axis in axes) if axes and x.ndim else range(x.ndim)[::-1]
+    if sorted(order) != [*range(x.ndim)]:
+        raise GradcalcError(
+            "axis", f"{axes} is no order of {x.ndim} axes", "name each axis once, as 1, 0"
+        )
+    return shapes.transpose(x, params=(tuple(order),))
 
 
 @function

@@ -99,7 +99,7 @@ class _Machine:
     def _first_read(self, name: str) -> Node:
         """A name that is read before it is assigned is a leaf; else it may be a constant."""
         if name in self.at:
-            value = self.at[name]
+            value = np.asarray(self.at[name], dtype=np.float64)[()]
             leaf = self.graph.leaf(name, np.shape(value))
             self.trace.leaves[name] = leaf
             self.trace.values[leaf] = value
@@ -239,15 +239,19 @@ class _Machine:
 
     def _at(self, x: Node, items: Sequence[Any]) -> Node:
         flat: list[Any] = []
-        for item in items:
+        for item in _spelled_out(items, x.ndim):
             if isinstance(item, np.ndarray) and item.dtype == bool:
                 before = [one for one in flat if one is not None]
                 masked = x.shape[len(before) : len(before) + item.ndim]
-                if item.ndim == 0 or (item.shape != masked and ... not in flat):
+                if item.ndim == 0:
+                    raise GradcalcError(
+                        "index", "a single truth value is no index", "choose with where, or with if"
+                    )
+                if item.shape != masked:
                     raise GradcalcError(
                         "index",
                         f"a mask of shape {item.shape} does not fit lengths {masked}",
-                        "a mask has a truth value for each element; a single one goes with where",
+                        "a mask has a truth value for each element",
                     )
                 flat.extend(item.nonzero())
             else:
@@ -291,3 +295,15 @@ class _Machine:
         keywords = named(name, words, given[count:])
         arguments, options = bind(self.trace, self.draws, name, given[:count], keywords)
         self.stack.append(FUNCTIONS[name](*arguments, **options))
+
+
+def _spelled_out(items: Sequence[Any], ndim: int) -> list[Any]:
+    """``items`` with ``...`` as the full slices that it stands for."""
+    axes = sum(
+        item.ndim if isinstance(item, np.ndarray) and item.dtype == bool else 1
+        for item in items
+        if item is not None and item is not ...
+    )
+    full = [slice(None)] * max(0, ndim - axes)
+    where = next((i for i, item in enumerate(items) if item is ...), len(items))
+    return [*items[:where], *full, *items[where + 1 :]]

@@ -48,7 +48,7 @@ def _scatter(values: Array, shape: Shape, index: Index) -> Array:
     if index.advanced:
         np.add.at(result, index.items, values)  # an element picked twice gets both
     else:
-        result[index.items] = values
+        result[index.items] = np.asarray(values)[()]  # an object, not a 0-d array of it
     return result
 
 

@@ -44,6 +44,10 @@ class round_(_Whole):
     """The nearest whole number."""
 
 
+class sign(_Whole):
+    """The sign; sympy.sign has a delta for a derivative, or none of what may be complex."""
+
+
 class maximum(sympy.Function):
     """The larger of two, without sympy.Max's comparisons of everything with everything."""
 
@@ -116,7 +120,7 @@ class Symbols(_Objects):
             atanh=sympy.atanh,
             cbrt=sympy.cbrt,
             pi=lambda: sympy.pi,
-            sign=sympy.sign,
+            sign=sign,
             floor=floor,
             ceil=ceil,
             trunc=trunc,

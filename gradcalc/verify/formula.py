@@ -19,6 +19,7 @@ from gradcalc.verify.arithmetic import (
     minimum,
     real,
     round_,
+    sign,
     trunc,
 )
 
@@ -146,6 +147,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     sympy.Ge: operator.ge,
     sympy.Eq: operator.eq,
     sympy.Ne: operator.ne,
+    sympy.ITE: DIGITS["where"],
+    sign: DIGITS["sign"],
     sympy.And: lambda *conditions: all(conditions),
     sympy.Or: lambda *conditions: any(conditions),
     sympy.Not: operator.not_,

@@ -1,7 +1,6 @@
 """Graph to SymPy: an expression for the outputs, over one symbol a leaf or one an element."""
 
 import ast
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ import mpmath
 import numpy as np
 import sympy
 
-from gradcalc.compute.evaluate import evaluate_with, needed
+from gradcalc.compute.evaluate import evaluate, evaluate_with, needed
 from gradcalc.graph import CONSTANT, LEAF, Array, Node, ops
 from gradcalc.primitives.linalg import Product
 from gradcalc.primitives.reductions import sum_
@@ -56,20 +55,19 @@ def lower(outputs: Sequence[Node]) -> Lowered:
 
 
 def _unwieldy(nodes: Sequence[Node]) -> Iterator[Node]:
-    """Scalars without leaves that SymPy cannot hold as they are.
+    """Values without leaves that SymPy cannot hold as they are.
 
     It would write 9**9**9 out, at whatever length, and let infinity absorb its neighbours.
     """
-    fixed: set[Node] = set()
+    fixed: dict[Node, None] = {}  # in creation order
     for node in nodes:
-        if node.number is not None and not math.isfinite(node.number):
-            yield node
         if node.primitive is not LEAF and all(i in fixed for i in node.inputs):
-            fixed.add(node)
-            if node.primitive is ops.power and not node.shape:
-                exponent = node.inputs[1].number
-                if exponent is None or not exponent.is_integer() or abs(exponent) > SMALL:
-                    yield node
+            fixed[node] = None
+    for node, value in zip(fixed, evaluate(list(fixed), {}), strict=True):
+        exponent = node.inputs[1].number if node.primitive is ops.power else 1.0
+        small = exponent is not None and exponent.is_integer() and abs(exponent) <= SMALL
+        if not np.all(np.isfinite(value)) or not (small or node.shape):
+            yield node
 
 
 def _name(node: Node) -> str:
@@ -118,4 +116,7 @@ def exact(values: Mapping[Node, Array], node: Node) -> Array:
     if node.primitive is LEAF or node.primitive is CONSTANT:
         return np.asarray(values[node] if node.primitive is LEAF else node.params[0].array)
     with mpmath.workdps(MANY):
-        return evaluate_with(Digits(), [node], {})[0]
+        many = np.asarray(evaluate_with(Digits(), [node], {})[0], dtype=object)
+    few = np.asarray(evaluate([node], {})[0])
+    isnan = np.asarray(np.frompyfunc(mpmath.isnan, 1, 1)(many), dtype=bool)
+    return np.where(isnan, few, many)  # float64 says which infinity log(0) is

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import mpmath
 import numpy as np
+import sympy
 
 from gradcalc.graph import Array, Node, size_of
 from gradcalc.verify.arithmetic import NoFormulaError
@@ -61,7 +62,7 @@ def check(traced: Traced, claims: Sequence[Claim], retrace: Retrace, seconds: fl
     try:
         with time_limit(seconds) as look_at_the_clock:
             judge = _Judge(traced, claims, retrace)
-            judge.judge_silent(set(traced.leaves) - set(reached))
+            judge.judge_silent()
             for leaf, j in _sampled(reached, entries):
                 judge.judge(leaf, j)
                 look_at_the_clock()
@@ -121,14 +122,22 @@ class _Judge:
             return "mismatch"
         return "flagged" if self.findings else "verified"
 
-    def judge_silent(self, leaves: set[str]) -> None:
-        """Leaves said to have no gradient: no output may depend on them."""
-        for leaf in leaves:
-            for j in range(self.traced.leaves[leaf].size):
-                terms = self.jacobian.terms(leaf, j)
-                if any(term.slope.expr != 0 for term in terms):
+    def judge_silent(self) -> None:
+        """Where a claim says that a leaf has no gradient, no output may depend on it."""
+        for claim in self.claims:
+            for leaf in [leaf for leaf, gradient in claim.gradients.items() if gradient is None]:
+                if leaf in self.traced.leaves and self._depends(leaf, claim):
                     self.findings.append(Finding(leaf, (), WRONG_RULE, None))
-                    return
+
+    def _depends(self, leaf: str, claim: Claim) -> bool:
+        """Has the leaf a slope that is not 0, though it is said to have none?"""
+        for j in range(self.traced.leaves[leaf].size):
+            entry = Entry(leaf, j, claim, list(self.jacobian.terms(leaf, j)), math.inf)
+            if not entry.vanishes():
+                true = entry.true()
+                if mpmath.isfinite(true) and true != 0 and self._is_ordinary(entry):
+                    return True
+        return False
 
     def judge(self, leaf: str, j: int) -> None:
         """Judges element j of ``leaf`` in all claims, and keeps the worst of it."""
@@ -154,8 +163,9 @@ class _Judge:
             verdict = self._by_branches(entry)
             if verdict is not None:
                 return verdict
-        if self._is_nan(entry) and not self._is_real(entry, 0):
-            return 0.0, _finding(entry, "outside domain")
+        nan = any(math.isnan(self._output(term)) for term in entry.terms)
+        if nan and not self._is_real(entry, 0):
+            return 0.0, _finding(entry, self._without_sides(entry))
         true = entry.true()
         if entry.distance == 1.0 or not mpmath.isfinite(true):
             return self._by_sides(entry, entry, entry)
@@ -174,24 +184,32 @@ class _Judge:
         return digits, self._wrong(entry, true)
 
     def _wrong(self, entry: Entry, true: Any) -> Finding:
-        """Our rule differs from SymPy's, which proves nothing where an input is nan or infinite."""
-        finite = all(
-            mpmath.isfinite(number) for term in entry.terms for number in term.point.values()
-        )
-        if finite:
+        """Our rule differs from SymPy's, which proves something at an ordinary point only."""
+        if self._is_ordinary(entry):
             return _finding(entry, WRONG_RULE, true=true)
         return _finding(entry, "undetermined")
+
+    def _is_ordinary(self, entry: Entry) -> bool:
+        """Are all inputs, outputs and formulas behind the entry finite?"""
+        inputs = (number for term in entry.terms for number in term.point.values())
+        outputs = (self._output(term) for term in entry.terms)
+        infinite = (sympy.oo, -sympy.oo, sympy.zoo, sympy.nan)
+        return (
+            all(map(mpmath.isfinite, inputs))
+            and all(map(math.isfinite, outputs))
+            and not any(term.slope.expr.has(*infinite) for term in entry.terms)
+        )
+
+    def _output(self, term: Term) -> float:
+        """The float64 value of the output element of a term."""
+        value = self.traced.values[self.traced.outputs[term.output]]
+        return float(np.asarray(value).flat[term.element])
 
     def _rule_agrees(self, entry: Entry, step: Any, true: Any) -> bool:
         """Is our own gradient right at x_j + step, computed with many digits?"""
         node = entry.claim.nodes[entry.leaf]
         assert node is not None  # a leaf without a gradient has no entries
         return self.exact.agrees(node, self.traced.leaves[entry.leaf], entry.j, step, true)
-
-    def _is_nan(self, entry: Entry) -> bool:
-        """Is an output behind the entry nan in float64?"""
-        values = ((self.traced.values[self.traced.outputs[t.output]], t) for t in entry.terms)
-        return any(np.isnan(np.asarray(value).flat[t.element]) for value, t in values)
 
     def _is_real(self, entry: Entry, step: Any) -> bool:
         """Have the outputs behind the entry real values at x_j + step?"""
@@ -203,8 +221,6 @@ class _Judge:
 
         The program is run again with x_j moved by one unit in the last place to either side.
         """
-        terms = list(self.jacobian.terms(entry.leaf, entry.j, every=True))
-        entry = replace(entry, terms=terms, distance=1.0)
         entry = replace(entry, terms=_terms(self.jacobian, entry), distance=1.0)
         here = np.asarray(self.traced.values[self.traced.leaves[entry.leaf]]).flat[entry.j]
         sides = []
