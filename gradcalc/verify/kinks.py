@@ -1,7 +1,7 @@
 """Where a row bends, jumps or ends: there one derivative may not be the whole truth."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,13 +24,6 @@ def kinks(node: Node) -> Sequence[Node]:
     return ()
 
 
-def _outside(node: Node) -> Sequence[Node]:
-    """Whether ``node`` is outside its domain."""
-    row = node.primitive
-    inside = row.domain(*node.inputs) if isinstance(row, Elementwise) else True
-    return (~inside,) if isinstance(inside, Node) else ()
-
-
 def to_kinks(
     outputs: Mapping[str, Node],
     leaves: Mapping[str, Node],
@@ -42,21 +35,21 @@ def to_kinks(
     1 on the kink itself, inf where none is near.
     """
 
-    def distance(array: Array) -> Array:
-        size = np.abs(array)
-        return np.where(size == 0.0, 1.0, np.where(size <= NEAR, size, np.inf))
-
-    return _map(outputs, leaves, values, pointwise, kinks, distance, np.fmin, np.inf)
-
-
-def outside_domain(
-    outputs: Mapping[str, Node],
-    leaves: Mapping[str, Node],
-    values: Mapping[Node, Array],
-    pointwise: bool,
-) -> Map:
-    """Does each output element depend, through each leaf, on a value outside a row's domain?"""
-    return _map(outputs, leaves, values, pointwise, _outside, np.asarray, np.logical_or, False)
+    result: dict[tuple[str, str], Array] = {}
+    for name, output in outputs.items():
+        found = {leaf: np.full(output.shape, np.inf) for leaf in leaves}
+        expressions = [kink for node in needed([output], {}) for kink in kinks(node)]
+        arrays = evaluate(expressions, dict(values))
+        for expression, array in zip(expressions, arrays, strict=True):
+            size = np.abs(array)
+            distance = np.where(size == 0.0, 1.0, np.where(size <= NEAR, size, np.inf))
+            if not pointwise:  # any element may be behind any other
+                distance = np.min(distance, initial=np.inf)
+            behind = set(needed([expression], {}))
+            for leaf in [leaf for leaf, node in leaves.items() if node in behind]:
+                found[leaf] = np.fmin(found[leaf], distance)
+        result.update({(name, leaf): np.ravel(array) for leaf, array in found.items()})
+    return result
 
 
 def tied(
@@ -70,33 +63,3 @@ def tied(
             behind = set(needed([expression], {}))
             found |= {name for name, leaf in leaves.items() if leaf in behind}
     return found
-
-
-def _map(
-    outputs: Mapping[str, Node],
-    leaves: Mapping[str, Node],
-    values: Mapping[Node, Array],
-    pointwise: bool,
-    expressions_of: Callable[[Node], Sequence[Node]],
-    measure: Callable[[Array], Array],
-    combine: np.ufunc,
-    start: Any,
-) -> Map:
-    """The measures of all expressions behind an output, combined for each leaf behind them.
-
-    Pointwise, an output element has the measure of its own element; else the worst of all.
-    """
-    result: dict[tuple[str, str], Array] = {}
-    for name, output in outputs.items():
-        maps = {leaf: np.full(output.shape, start) for leaf in leaves}
-        expressions = [e for node in needed([output], {}) for e in expressions_of(node)]
-        for expression, array in zip(expressions, evaluate(expressions, dict(values)), strict=True):
-            found = measure(array)
-            if not pointwise:
-                found = combine.reduce(np.ravel(found), initial=start)
-            behind = set(needed([expression], {}))
-            for leaf, node in leaves.items():
-                if node in behind:
-                    maps[leaf] = combine(maps[leaf], found)
-        result.update({(name, leaf): np.ravel(array) for leaf, array in maps.items()})
-    return result

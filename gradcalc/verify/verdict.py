@@ -16,6 +16,7 @@ import mpmath
 import numpy as np
 import sympy
 
+from gradcalc.compute.evaluate import evaluate, needed
 from gradcalc.graph import Array, Node, size_of
 from gradcalc.verify.arithmetic import NoFormulaError
 from gradcalc.verify.deadline import TimeIsUpError, time_limit
@@ -23,7 +24,7 @@ from gradcalc.verify.entry import FULL, STEP, Claim, Entry, agreement, leaps, se
 from gradcalc.verify.exact import Exact
 from gradcalc.verify.findings import WRONG_RULE, Check, Finding
 from gradcalc.verify.jacobian import Jacobian, Term
-from gradcalc.verify.kinks import NEAR, outside_domain, tied, to_kinks
+from gradcalc.verify.kinks import NEAR, tied, to_kinks
 from gradcalc.verify.lower import TooLargeError
 
 GOOD = 14.0  # digits from which an agreement needs no second look
@@ -112,7 +113,6 @@ class _Judge:
         outputs, leaves, values, conditions = self.traced
         self.jacobian = Jacobian(outputs, leaves, values)
         self.kinks = to_kinks(outputs, leaves, values, self.jacobian.pointwise)
-        self.outside = outside_domain(outputs, leaves, values, self.jacobian.pointwise)
         self.tied = tied(conditions, leaves, values)
         self.exact = Exact(values)
 
@@ -174,12 +174,13 @@ class _Judge:
             return digits, None
         true = settled(entry.slope)
         digits = agreement(entry.ours, true)
-        if self._rule_agrees(entry, 0, true):
+        agrees = self._rule_agrees(entry, 0, true)
+        if agrees:
             if digits >= POOR:
                 return digits, None
             kind = "rounded" if math.isfinite(entry.ours) else "overflow"
             return digits, _finding(entry, kind, true=true)
-        if entry.distance < math.inf or not math.isfinite(entry.ours):
+        if agrees is None or entry.distance < math.inf or not math.isfinite(entry.ours):
             return self._by_sides(entry, entry, entry)
         return digits, self._wrong(entry, true)
 
@@ -190,23 +191,30 @@ class _Judge:
         return _finding(entry, "undetermined")
 
     def _is_ordinary(self, entry: Entry) -> bool:
-        """Are all inputs, outputs and formulas behind the entry finite?"""
-        inputs = (number for term in entry.terms for number in term.point.values())
-        outputs = (self._output(term) for term in entry.terms)
+        """Is everything behind the entry finite: inputs, what is computed from them, formulas?"""
+        outputs = list(self.traced.outputs.values())
+        arrays = evaluate(needed(outputs, {}), dict(self.traced.values))
+        if self.jacobian.pointwise:
+            shapes = {t.element: self.traced.outputs[t.output].shape for t in entry.terms}
+            numbers = [
+                np.broadcast_to(array, shape).flat[k]
+                for array in arrays
+                for k, shape in shapes.items()
+                if np.ndim(array) <= len(shape)
+            ]
+        else:
+            numbers = [number for array in arrays for number in np.ravel(array)]
         infinite = (sympy.oo, -sympy.oo, sympy.zoo, sympy.nan)
-        return (
-            all(map(mpmath.isfinite, inputs))
-            and all(map(math.isfinite, outputs))
-            and not any(term.slope.expr.has(*infinite) for term in entry.terms)
-        )
+        formulas = [formula.expr for t in entry.terms for formula in (t.slope, t.value)]
+        return all(map(math.isfinite, numbers)) and not any(f.has(*infinite) for f in formulas)
 
     def _output(self, term: Term) -> float:
         """The float64 value of the output element of a term."""
         value = self.traced.values[self.traced.outputs[term.output]]
         return float(np.asarray(value).flat[term.element])
 
-    def _rule_agrees(self, entry: Entry, step: Any, true: Any) -> bool:
-        """Is our own gradient right at x_j + step, computed with many digits?"""
+    def _rule_agrees(self, entry: Entry, step: Any, true: Any) -> bool | None:
+        """Is our own gradient right at x_j + step, computed with many digits? None: it has none."""
         node = entry.claim.nodes[entry.leaf]
         assert node is not None  # a leaf without a gradient has no entries
         return self.exact.agrees(node, self.traced.leaves[entry.leaf], entry.j, step, true)
@@ -252,9 +260,10 @@ class _Judge:
             if entry is not here or not mpmath.isfinite(true) or mpmath.isnan(limits[name]):
                 continue
             if not self._rule_agrees(here, step, true):
-                if self._is_real(here, step):
+                if not self._is_real(here, step):
+                    limits[name] = mpmath.nan  # outside the domain, which a formula may have lost
+                elif self._rule_agrees(here, step, true) is False:
                     return 0.0, self._wrong(here, true)
-                limits[name] = mpmath.nan  # outside the domain, which a formula may have lost
         sides = [limit for limit in limits.values() if not mpmath.isnan(limit)]
         if not sides:
             return 0.0, _finding(here, self._without_sides(here))
@@ -275,12 +284,7 @@ class _Judge:
         """What it means that the slope has no limit from either side."""
         if entry.is_inside():
             return "undetermined"
-        if math.isnan(entry.ours):
-            return "outside domain"
-        if math.isinf(entry.ours):
-            return "pole"
-        outside = any(self.outside[t.output, entry.leaf][t.element] for t in entry.terms)
-        return WRONG_RULE if outside else "undetermined"
+        return "pole" if math.isinf(entry.ours) else "outside domain"
 
 
 def _severity(verdict: Verdict) -> tuple[int, float]:
