@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gc
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -78,7 +77,7 @@ class Result:
 
     outputs: the values of the weighted outputs. gradients: the leaves' state after the last pass;
     None for a leaf that no weighted output depends on. mismatches: leaves that differ from
-    ``expect``.
+    ``expect``. unused: leaves that the program does not name.
     """
 
     problem: Problem
@@ -87,7 +86,24 @@ class Result:
     passes: Sequence[Pass]
     check: Check
     mismatches: Sequence[str]
-    warnings: Sequence[Note]
+    unused: Sequence[str]
+
+    @cached_property
+    def warnings(self) -> Sequence[Note]:
+        """What a reader should know: unused leaves, infinite gradients and nan, a chosen seed."""
+        found = [Note("unused-leaf", f"the program does not use '{name}'") for name in self.unused]
+        for name, gradient in self.gradients.items():
+            if gradient is not None and not np.all(np.isfinite(gradient)):
+                index = tuple(int(i) for i in np.argwhere(~np.isfinite(gradient))[0])
+                where = f" at [{', '.join(map(str, index))}]" if index else ""
+                word = "nan" if np.isnan(np.asarray(gradient)[index]) else "infinite"
+                message = f"the gradient of '{name}' is {word}{where}"
+                found.append(Note("non-finite-gradient", message))
+        draws = self.problem.draws
+        if draws.used and draws.chosen:
+            message = f"the random numbers can be had again by --seed {draws.seed}"
+            found.append(Note("seed", message))
+        return found
 
     @property
     def proven(self) -> bool:
@@ -135,7 +151,7 @@ def solve(problem: Problem) -> Result:
         [Pass(one.weights, done.numbers(one.gradients)) for one in done.passes],
         check,
         mismatches,
-        _warnings(problem, done.trace, gradients),
+        [name for name in problem.at if name not in done.trace.program.read],
     )
 
 
@@ -261,25 +277,3 @@ def _as_expected(found: Array | None, wanted: Array | None, rtol: float, atol: f
     return np.shape(found) == np.shape(wanted) and bool(
         np.allclose(found, wanted, rtol=rtol, atol=atol, equal_nan=True)
     )
-
-
-def _warnings(
-    problem: Problem, trace: Trace, gradients: Mapping[str, Array | None]
-) -> Sequence[Note]:
-    found = [
-        Note("unused-leaf", f"the program does not use '{name}'")
-        for name in problem.at
-        if name not in trace.program.read
-    ]
-    for name, gradient in gradients.items():
-        if gradient is not None and not np.all(np.isfinite(gradient)):
-            index = tuple(int(i) for i in np.argwhere(~np.isfinite(gradient))[0])
-            number = float(np.asarray(gradient)[index])
-            where = f" at [{', '.join(map(str, index))}]" if index else ""
-            word = "nan" if math.isnan(number) else "infinite"
-            found.append(Note("non-finite-gradient", f"the gradient of '{name}' is {word}{where}"))
-    if problem.draws.used and problem.draws.chosen:
-        found.append(
-            Note("seed", f"the random numbers can be had again by --seed {problem.draws.seed}")
-        )
-    return found
