@@ -81,6 +81,7 @@ def test_a_special_point_is_flagged_with_its_values(
         ("clip(x, log(0), 3)", 2.0),
         ("norm(stack(x, 2, -3), 3)", 1.0),
         ("sign(arccos(x))*x", 0.3),
+        ("exp(x)*exp(-x)*x", 1e-200),
         ("exp(-norm(stack(x, x))**2)", 0.0),
     ],
 )

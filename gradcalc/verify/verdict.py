@@ -186,7 +186,7 @@ class _Judge:
 
     def _wrong(self, entry: Entry, true: Any) -> Finding:
         """Our rule differs from SymPy's, which proves something at an ordinary point only."""
-        if self._is_ordinary(entry):
+        if mpmath.isfinite(true) and self._is_ordinary(entry):
             return _finding(entry, WRONG_RULE, true=true)
         return _finding(entry, "undetermined")
 
