@@ -202,3 +202,17 @@ def test_a_wrong_rule_is_a_mismatch(
     wrong = checked(program, **at)
     assert wrong.gradients != right.gradients
     assert wrong.check.status == "mismatch"
+
+
+def test_a_wrong_rule_is_found_among_outputs_of_several_shapes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    row = PRIMITIVES["sin"]
+    assert isinstance(row, Elementwise)
+    monkeypatch.setitem(PRIMITIVES, "sin", row)
+    monkeypatch.setitem(FUNCTIONS, "sin", spoiled(row, 0, "factor"))
+    at = {"a": np.array([0.1, 0.2, 0.3]), "b": np.array([0.4, 0.5])}
+    weights: list[Any] = [{"y": np.ones(3), "z": np.ones(2)}]
+    check = solve(Problem(Source("y = sin(a); z = b*b"), at, weights)).check
+    assert check.status == "mismatch"
+    assert {finding.leaf for finding in check.findings} == {"a"}

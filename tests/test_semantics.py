@@ -53,6 +53,13 @@ def test_an_output_that_another_output_needs(result: Callable[..., Any]) -> None
     assert found["gradients"] == {"x": 18.0}
 
 
+def test_outputs_of_several_shapes_in_one_pass(result: Callable[..., Any]) -> None:
+    found = result("y = a*a; z = b*b*2", "--at", "a=1,2,3; b=1,2", "--weights", "y=1; z=1,0")
+    assert found["gradients"] == {"a": [2.0, 4.0, 6.0], "b": [4.0, 0.0]}
+    assert found["check"]["status"] == "verified"
+    assert found["check"]["jacobian"] == {"y": {"a": "2*a", "b": "0"}, "z": {"a": "0", "b": "4*b"}}
+
+
 def test_a_leaf_as_output(result: Callable[..., Any]) -> None:
     assert result("x", "--at", "x=1,2", "--weights", "3,4")["gradients"] == {"x": [3.0, 4.0]}
 

@@ -8,6 +8,7 @@ import mpmath
 import numpy as np
 import sympy
 
+from gradcalc.compute.evaluate import needed
 from gradcalc.graph import Array, Node
 from gradcalc.verify.derivative import derivative
 from gradcalc.verify.findings import Listing
@@ -60,6 +61,7 @@ class Jacobian:
         self._slope = cache(self._differentiate)
         self._value = cache(lambda output, k: Formula(self._expression(output, k)))
         self._containing = cache(self._where_symbols_occur)
+        self._behind = {y: set(needed([y], {})) for y in outputs.values()}
         self._whole: Point = {} if self.pointwise else self._point_of_all()
 
     # Formulas
@@ -126,6 +128,8 @@ class Jacobian:
         if not self.pointwise:
             symbol = np.ravel(np.asarray(self._symbols[leaf], dtype=object))[j]
             return self._containing(output).get(symbol, ())
+        if leaf not in self._behind[y]:
+            return ()
         if y.shape == leaf.shape:
             return (j,)
         found: list[int] = np.flatnonzero(np.ravel(_positions(leaf.shape, y.shape)) == j).tolist()
@@ -136,6 +140,7 @@ class Jacobian:
         return {
             symbol: _exactly(np.broadcast_to(self._numbers[node], y.shape)[index])
             for node, symbol in self._symbols.items()
+            if node in self._behind[y]
         }
 
     def _point_of_all(self) -> Point:

@@ -192,18 +192,15 @@ class _Judge:
 
     def _is_ordinary(self, entry: Entry) -> bool:
         """Is everything behind the entry finite: inputs, what is computed from them, formulas?"""
-        outputs = list(self.traced.outputs.values())
-        arrays = evaluate(needed(outputs, {}), dict(self.traced.values))
-        if self.jacobian.pointwise:
-            shapes = {t.element: self.traced.outputs[t.output].shape for t in entry.terms}
-            numbers = [
-                np.broadcast_to(array, shape).flat[k]
-                for array in arrays
-                for k, shape in shapes.items()
-                if np.ndim(array) <= len(shape)
-            ]
-        else:
-            numbers = [number for array in arrays for number in np.ravel(array)]
+        numbers: list[Any] = []
+        for name, y in self.traced.outputs.items():
+            elements = {term.element for term in entry.terms if term.output == name}
+            for array in evaluate(needed([y], {}), dict(self.traced.values)):
+                if self.jacobian.pointwise:
+                    spread = np.broadcast_to(array, y.shape)
+                    numbers += [spread.flat[k] for k in elements]
+                else:  # a formula may have lost what it depends on: 0*log(x)
+                    numbers += list(np.ravel(array))
         infinite = (sympy.oo, -sympy.oo, sympy.zoo, sympy.nan)
         formulas = [formula.expr for t in entry.terms for formula in (t.slope, t.value)]
         return all(map(math.isfinite, numbers)) and not any(f.has(*infinite) for f in formulas)
