@@ -38,24 +38,31 @@ class Exact:
 
     def gradient(self, node: Node, leaf: Node, j: int, step: Any, precision: int) -> Any:
         """Element j of ``node``, the gradient of ``leaf``; ``precision`` digits are set already."""
-        nodes = needed([node], {})
-        if all(isinstance(n.primitive, Elementwise) or not n.inputs for n in nodes):
-            # Pointwise: only the one element is computed, however many there are.
-            index = np.unravel_index(j, node.shape)
-            picked = {n: self._element(n, node.shape, index) for n in nodes if not n.inputs}
-            picked[leaf] = picked.get(leaf, mpmath.mpf(0)) + step
-            return evaluate_with(Digits(), [node], picked)[0]
-        if step:
-            return np.ravel(self._evaluated(node, leaf, j, step))[j]
+        if step or _is_pointwise(node):
+            return self._beside(node, j, leaf, j, step)[j]
         if (node, precision) not in self.whole:
             self.whole[node, precision] = self._evaluated(node, leaf, j, step)
         return np.ravel(self.whole[node, precision])[j]
 
-    def is_real(self, outputs: Iterable[Node], leaf: Node, j: int, step: Any) -> bool:
-        """Have all elements of ``outputs`` real values at x_j + step?"""
+    def is_real(self, elements: Iterable[tuple[Node, int]], leaf: Node, j: int, step: Any) -> bool:
+        """Have these elements of outputs, all moved by x_j, real values at x_j + step?
+
+        Where an output is not pointwise, all of its elements are looked at.
+        """
+        distinct = {(node, k if _is_pointwise(node) else 0) for node, k in elements}
         with mpmath.workdps(4 * PRECISION):
-            arrays = [self._evaluated(output, leaf, j, step) for output in outputs]
-        return not any(mpmath.isnan(value) for array in arrays for value in np.ravel(array))
+            found = [self._beside(node, k, leaf, j, step).values() for node, k in distinct]
+        return not any(mpmath.isnan(value) for values in found for value in values)
+
+    def _beside(self, node: Node, k: int, leaf: Node, j: int, step: Any) -> dict[int, Any]:
+        """The elements of ``node`` at x_j + step, by number: pointwise k alone, else all."""
+        if not _is_pointwise(node):
+            return dict(enumerate(np.ravel(self._evaluated(node, leaf, j, step))))
+        index = np.unravel_index(k, node.shape)
+        sources = [n for n in needed([node], {}) if not n.inputs]
+        picked = {n: self._element(n, node.shape, index) for n in sources}
+        picked[leaf] = picked.get(leaf, mpmath.mpf(0)) + step
+        return {k: evaluate_with(Digits(), [node], picked)[0]}
 
     def _evaluated(self, node: Node, leaf: Node, j: int, step: Any) -> Array:
         known = {n: _each_number(value) for n, value in self.leaves.items()}
@@ -66,6 +73,11 @@ class Exact:
     def _element(self, source: Node, shape: tuple[int, ...], index: tuple[Any, ...]) -> Any:
         value = self.leaves[source] if source.primitive is LEAF else source.params[0].array
         return Digits().element(np.broadcast_to(value, shape)[index])
+
+
+def _is_pointwise(node: Node) -> bool:
+    """Does each element depend on its own elements of the inputs only?"""
+    return all(isinstance(n.primitive, Elementwise) or not n.inputs for n in needed([node], {}))
 
 
 def _each_number(value: Array) -> Array:

@@ -112,21 +112,22 @@ class Jacobian:
         """The terms dy_k/dx_j of element j of ``leaf``: of the y_k that contain it, or of every."""
         node = self.leaves[leaf]
         symbols = self._symbols.get(node)
+        whole = self.pointwise or isinstance(symbols, sympy.Symbol)  # one symbol for all elements
+        own = symbols if symbols is None or whole else symbols.flat[j]
         for output, y in self.outputs.items():
-            reached = () if symbols is None else self._reached(output, y, node, j)
+            reached = () if own is None else self._reached(output, y, node, j, own)
             for k in range(y.size) if every else reached:
-                symbol = None
-                if symbols is not None and k in reached:
-                    symbol = np.ravel(np.asarray(symbols, dtype=object))[0 if self.pointwise else j]
+                symbol = own if k in reached else None
                 point = self._point_at(y, k) if self.pointwise else self._whole
                 element = 0 if self.pointwise else k  # of the expressions: pointwise there is one
                 slope = ZERO if symbol is None else self._slope(output, element, symbol)
                 yield Term(output, k, y.size, slope, self._value(output, element), point, symbol)
 
-    def _reached(self, output: str, y: Node, leaf: Node, j: int) -> Sequence[int]:
-        """The elements of ``y`` that contain element j of ``leaf``."""
+    def _reached(
+        self, output: str, y: Node, leaf: Node, j: int, symbol: sympy.Symbol
+    ) -> Sequence[int]:
+        """The elements of ``y`` that contain element j of ``leaf``, which is ``symbol``."""
         if not self.pointwise:
-            symbol = np.ravel(np.asarray(self._symbols[leaf], dtype=object))[j]
             return self._containing(output).get(symbol, ())
         if leaf not in self._behind[y]:
             return ()

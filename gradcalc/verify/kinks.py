@@ -34,7 +34,6 @@ def to_kinks(
 
     1 on the kink itself, inf where none is near.
     """
-
     result: dict[tuple[str, str], Array] = {}
     for name, output in outputs.items():
         found = {leaf: np.full(output.shape, np.inf) for leaf in leaves}

@@ -218,8 +218,8 @@ class _Judge:
 
     def _is_real(self, entry: Entry, step: Any) -> bool:
         """Have the outputs behind the entry real values at x_j + step?"""
-        outputs = {self.traced.outputs[term.output] for term in entry.terms}
-        return self.exact.is_real(outputs, self.traced.leaves[entry.leaf], entry.j, step)
+        elements = [(self.traced.outputs[term.output], term.element) for term in entry.terms]
+        return self.exact.is_real(elements, self.traced.leaves[entry.leaf], entry.j, step)
 
     def _by_branches(self, entry: Entry) -> Verdict | None:
         """The verdict where the entry steers the program; None where it does not after all.
@@ -256,11 +256,11 @@ class _Judge:
             true = settled(partial(entry.slope, step))
             if entry is not here or not mpmath.isfinite(true) or mpmath.isnan(limits[name]):
                 continue
-            if not self._rule_agrees(here, step, true):
-                if not self._is_real(here, step):
-                    limits[name] = mpmath.nan  # outside the domain, which a formula may have lost
-                elif self._rule_agrees(here, step, true) is False:
-                    return 0.0, self._wrong(here, true)
+            agrees = self._rule_agrees(here, step, true)
+            if not agrees and not self._is_real(here, step):
+                limits[name] = mpmath.nan  # outside the domain, which a formula may have lost
+            elif agrees is False:
+                return 0.0, self._wrong(here, true)
         sides = [limit for limit in limits.values() if not mpmath.isnan(limit)]
         if not sides:
             return 0.0, _finding(here, self._without_sides(here))
