@@ -249,7 +249,8 @@ class Graph:
         node = table.get(key)
         if node is None:
             shape = primitive.infer_shape(tuple([i.shape for i in inputs]), params)
-            unfit = len(shape) > MOST_AXES or max((size_of(shape), *shape)) > LARGEST
+            # Also an array of no elements must not be too long along its other axes.
+            unfit = len(shape) > MOST_AXES or size_of(tuple([n or 1 for n in shape])) > LARGEST
             if unfit or len(self.nodes) >= MOST_NODES:
                 raise _too_large(primitive, shape, len(self.nodes))
             truth = primitive.truth if primitive.truth is not None else inputs[0].truth

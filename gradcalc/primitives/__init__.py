@@ -1,5 +1,27 @@
 """The rows: importing this package fills ``graph.PRIMITIVES``."""
 
-from gradcalc.primitives import choices, elementwise, linalg, reductions, shapes
+from gradcalc.primitives import (
+    choices,
+    elementwise,
+    gamma,
+    linalg,
+    products,
+    reductions,
+    scans,
+    shapes,
+    softmax,
+    special,
+)
 
-__all__ = ["choices", "elementwise", "linalg", "reductions", "shapes"]
+__all__ = [
+    "choices",
+    "elementwise",
+    "gamma",
+    "linalg",
+    "products",
+    "reductions",
+    "scans",
+    "shapes",
+    "softmax",
+    "special",
+]

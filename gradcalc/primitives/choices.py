@@ -19,6 +19,7 @@ def _whole(name: str, forward: Callable[..., Array], kink: Callable[[Node], Node
         name,
         forward,
         name,
+        2.5,
         lambda x, y: 0.0,
         kinks=lambda x: (kink(x),),
         convention="slope 0, also at the jumps",
@@ -29,12 +30,19 @@ elementwise(
     "abs",
     np.abs,
     lambda m, x: abs(x),
+    -3.0,
     lambda x, y: ops.sign(x),
     kinks=lambda x: (x,),
     convention="slope 0 at 0",
 )
 elementwise(
-    "sign", np.sign, "sign", lambda x, y: 0.0, kinks=lambda x: (x,), convention="slope 0, also at 0"
+    "sign",
+    np.sign,
+    "sign",
+    -3.0,
+    lambda x, y: 0.0,
+    kinks=lambda x: (x,),
+    convention="slope 0, also at 0",
 )
 _whole("floor", np.floor, lambda x: x - ops.round(x))
 _whole("ceil", np.ceil, lambda x: x - ops.round(x))
@@ -47,6 +55,7 @@ elementwise(
     "fmod",
     np.fmod,
     lambda m, a, b: a - b * m.trunc(a / b),
+    (-7.0, 4.0),
     lambda a, b, y: 1.0,
     lambda a, b, y: -ops.round((a - y) / b),
     kinks=lambda a, b: (ops.fmod(a, b),),
@@ -56,6 +65,7 @@ elementwise(
     "remainder",
     np.remainder,
     lambda m, a, b: a - b * m.floor(a / b),
+    (-7.0, 4.0),
     lambda a, b, y: 1.0,
     lambda a, b, y: -ops.round((a - y) / b),
     kinks=lambda a, b: (ops.remainder(a, b),),
@@ -65,6 +75,7 @@ elementwise(
     "floor_divide",
     np.floor_divide,
     lambda m, a, b: m.floor(a / b),
+    (7.0, 4.0),
     lambda a, b, y: 0.0,
     lambda a, b, y: 0.0,
     kinks=lambda a, b: (ops.remainder(a, b),),
@@ -77,6 +88,7 @@ elementwise(
     "relu",
     lambda x: np.maximum(x, 0.0),
     lambda m, x: m.maximum(x, 0),
+    2.0,
     lambda x, y: 1.0,
     active=(lambda x: ~(x <= 0.0),),
     kinks=lambda x: (x,),
@@ -92,6 +104,7 @@ elementwise(
     "maximum",
     np.maximum,
     "maximum",
+    (1.0, 2.0),
     _share,
     _share,
     active=(lambda a, b: ~(a < b), lambda a, b: ~(b < a)),  # nan passes, as in the value
@@ -102,6 +115,7 @@ elementwise(
     "minimum",
     np.minimum,
     "minimum",
+    (1.0, 2.0),
     _share,
     _share,
     active=(lambda a, b: ~(a > b), lambda a, b: ~(b > a)),
@@ -112,6 +126,7 @@ elementwise(
     "clip",
     lambda x, low, high: np.minimum(np.maximum(x, low), high),
     lambda m, x, low, high: m.minimum(m.maximum(x, low), high),
+    (5.0, 0.0, 3.0),
     lambda x, low, high, y: 1.0,
     lambda x, low, high, y: 1.0,
     lambda x, low, high, y: 1.0,
@@ -137,6 +152,7 @@ elementwise(
     "where",
     _where,
     "where",
+    (1.0, 2.0, 3.0),
     None,
     lambda c, a, b, y: 1.0,
     lambda c, a, b, y: 1.0,
@@ -149,7 +165,9 @@ elementwise(
 
 
 def _comparison(name: str, forward: Callable[..., Array]) -> None:
-    elementwise(name, forward, name, None, None, truth=True, kinks=lambda a, b: (a - b,))
+    elementwise(
+        name, forward, name, (1.0, 2.0), None, None, truth=True, kinks=lambda a, b: (a - b,)
+    )
 
 
 _comparison("less", operator.lt)
@@ -159,6 +177,10 @@ _comparison("greater_equal", operator.ge)
 _comparison("equal", operator.eq)
 _comparison("not_equal", operator.ne)
 
-elementwise("logical_and", np.logical_and, "logical_and", None, None, conditions=2, truth=True)
-elementwise("logical_or", np.logical_or, "logical_or", None, None, conditions=2, truth=True)
-elementwise("logical_not", np.logical_not, "logical_not", None, conditions=1, truth=True)
+elementwise(
+    "logical_and", np.logical_and, "logical_and", (1.0, 0.0), None, None, conditions=2, truth=True
+)
+elementwise(
+    "logical_or", np.logical_or, "logical_or", (1.0, 0.0), None, None, conditions=2, truth=True
+)
+elementwise("logical_not", np.logical_not, "logical_not", 1.0, None, conditions=1, truth=True)

@@ -66,23 +66,39 @@ def _sigmoid_of_difference(a: Node, b: Node) -> Node:
 
 # Arithmetic: Python's operators, which on float64 scalars are ten times as fast as NumPy's ufuncs.
 
-elementwise("add", operator.add, lambda m, a, b: a + b, lambda a, b, y: 1.0, lambda a, b, y: 1.0)
 elementwise(
-    "subtract", operator.sub, lambda m, a, b: a - b, lambda a, b, y: 1.0, lambda a, b, y: -1.0
+    "add", operator.add, lambda m, a, b: a + b, (1.5, 2.0), lambda a, b, y: 1.0, lambda a, b, y: 1.0
 )
-elementwise("multiply", operator.mul, lambda m, a, b: a * b, lambda a, b, y: b, lambda a, b, y: a)
+elementwise(
+    "subtract",
+    operator.sub,
+    lambda m, a, b: a - b,
+    (1.5, 2.0),
+    lambda a, b, y: 1.0,
+    lambda a, b, y: -1.0,
+)
+elementwise(
+    "multiply",
+    operator.mul,
+    lambda m, a, b: a * b,
+    (3.0, 4.0),
+    lambda a, b, y: b,
+    lambda a, b, y: a,
+)
 elementwise(
     "divide",
     operator.truediv,
     lambda m, a, b: a / b,
+    (1.0, 4.0),
     lambda a, b, y: 1.0 / b,
     lambda a, b, y: -y / b,
 )
-elementwise("negative", operator.neg, lambda m, x: -x, lambda x, y: -1.0)
+elementwise("negative", operator.neg, lambda m, x: -x, 2.0, lambda x, y: -1.0)
 elementwise(
     "power",
     operator.pow,
     "power",
+    (2.0, 3.0),
     _power_by_base,
     _power_by_exponent,
     domain=lambda a, b: _is_integer(b) or (a >= 0.0) | ops.equal(b, ops.round(b)),
@@ -93,31 +109,39 @@ elementwise(
     "hypot",
     np.hypot,
     lambda m, a, b: m.sqrt(a * a + b * b),
+    (3.0, 4.0),
     lambda a, b, y: ops.where(ops.equal(y, 0.0), 0.0, a / y),
     lambda a, b, y: ops.where(ops.equal(y, 0.0), 0.0, b / y),
     kinks=lambda a, b: (ops.hypot(a, b),),
     convention="slope 0 at (0, 0)",
 )
-elementwise("deg2rad", np.deg2rad, lambda m, x: x * m.pi() / 180, lambda x, y: exact_pi(x) / 180.0)
+elementwise(
+    "deg2rad", np.deg2rad, lambda m, x: x * m.pi() / 180, 180.0, lambda x, y: exact_pi(x) / 180.0
+)
+elementwise(
+    "rad2deg", np.rad2deg, lambda m, x: x * 180 / m.pi(), 1.0, lambda x, y: 180.0 / exact_pi(x)
+)
 
 # Roots, exponentials and logarithms.
 
-elementwise("sqrt", np.sqrt, "sqrt", lambda x, y: 0.5 / ops.abs(y), domain=lambda x: x >= 0.0)
+elementwise("sqrt", np.sqrt, "sqrt", 4.0, lambda x, y: 0.5 / ops.abs(y), domain=lambda x: x >= 0.0)
 elementwise(
     "cbrt",
     np.cbrt,
     lambda m, x: m.sign(x) * m.cbrt(abs(x)),
+    8.0,
     lambda x, y: 1.0 / (3.0 * y * y),
     kinks=lambda x: (x,),
 )
-elementwise("exp", np.exp, "exp", lambda x, y: y)
-elementwise("exp2", np.exp2, lambda m, x: m.power(2, x), lambda x, y: y * exact_log(2.0, x))
-elementwise("expm1", np.expm1, lambda m, x: m.exp(x) - 1, lambda x, y: ops.exp(x))
-elementwise("log", np.log, "log", lambda x, y: 1.0 / ops.abs(x), domain=lambda x: x >= 0.0)
+elementwise("exp", np.exp, "exp", 1.0, lambda x, y: y)
+elementwise("exp2", np.exp2, lambda m, x: m.power(2, x), 3.0, lambda x, y: y * exact_log(2.0, x))
+elementwise("expm1", np.expm1, lambda m, x: m.exp(x) - 1, 1e-9, lambda x, y: ops.exp(x))
+elementwise("log", np.log, "log", 2.0, lambda x, y: 1.0 / ops.abs(x), domain=lambda x: x >= 0.0)
 elementwise(
     "log2",
     np.log2,
     lambda m, x: m.log(x) / m.log(m.number(2.0)),
+    8.0,
     lambda x, y: 1.0 / (ops.abs(x) * exact_log(2.0, x)),
     domain=lambda x: x >= 0.0,
 )
@@ -125,6 +149,7 @@ elementwise(
     "log10",
     np.log10,
     lambda m, x: m.log(x) / m.log(m.number(10.0)),
+    100.0,
     lambda x, y: 1.0 / (ops.abs(x) * exact_log(10.0, x)),
     domain=lambda x: x >= 0.0,
 )
@@ -132,6 +157,7 @@ elementwise(
     "log1p",
     np.log1p,
     lambda m, x: m.log(1 + x),
+    1e-9,
     lambda x, y: 1.0 / (1.0 + x),
     domain=lambda x: x >= -1.0,
 )
@@ -139,20 +165,24 @@ elementwise(
     "logaddexp",
     np.logaddexp,
     lambda m, a, b: m.log(m.exp(a) + m.exp(b)),
+    (1.0, 2.0),
     lambda a, b, y: _sigmoid_of_difference(a, b),
     lambda a, b, y: _sigmoid_of_difference(b, a),
 )
-elementwise("sigmoid", _sigmoid, lambda m, x: 1 / (1 + m.exp(-x)), lambda x, y: y * ops.sigmoid(-x))
+elementwise(
+    "sigmoid", _sigmoid, lambda m, x: 1 / (1 + m.exp(-x)), 40.0, lambda x, y: y * ops.sigmoid(-x)
+)
 
 # Trigonometric and hyperbolic. 1 - x**2 is written (1 - x)(1 + x), which does not cancel at 1.
 
-elementwise("sin", np.sin, "sin", lambda x, y: ops.cos(x))
-elementwise("cos", np.cos, "cos", lambda x, y: -ops.sin(x))
-elementwise("tan", np.tan, "tan", lambda x, y: 1.0 + y * y)
+elementwise("sin", np.sin, "sin", 0.5, lambda x, y: ops.cos(x))
+elementwise("cos", np.cos, "cos", 0.5, lambda x, y: -ops.sin(x))
+elementwise("tan", np.tan, "tan", 0.5, lambda x, y: 1.0 + y * y)
 elementwise(
     "arcsin",
     np.arcsin,
     "asin",
+    0.5,
     lambda x, y: 1.0 / ops.sqrt((1.0 - x) * (1.0 + x)),
     domain=lambda x: ops.abs(x) <= 1.0,
 )
@@ -160,29 +190,32 @@ elementwise(
     "arccos",
     np.arccos,
     "acos",
+    0.5,
     lambda x, y: -1.0 / ops.sqrt((1.0 - x) * (1.0 + x)),
     domain=lambda x: ops.abs(x) <= 1.0,
 )
-elementwise("arctan", np.arctan, "atan", lambda x, y: (1.0 / ops.hypot(1.0, x)) ** 2.0)
+elementwise("arctan", np.arctan, "atan", 1.0, lambda x, y: (1.0 / ops.hypot(1.0, x)) ** 2.0)
 elementwise(
     "arctan2",
     np.arctan2,
     "atan2",
+    (1.0, 2.0),
     lambda a, b, y: _over_square(b, a, b),
     lambda a, b, y: -_over_square(a, a, b),
     kinks=lambda a, b: (ops.where(b <= 0.0, a, 1.0),),
     convention="slope 0 at (0, 0)",
 )
-elementwise("sinh", np.sinh, "sinh", lambda x, y: ops.cosh(x))
-elementwise("cosh", np.cosh, "cosh", lambda x, y: ops.sinh(x))
+elementwise("sinh", np.sinh, "sinh", 0.5, lambda x, y: ops.cosh(x))
+elementwise("cosh", np.cosh, "cosh", 0.5, lambda x, y: ops.sinh(x))
 elementwise(
-    "tanh", np.tanh, "tanh", lambda x, y: 4.0 * (ops.sigmoid(2.0 * x) * ops.sigmoid(-2.0 * x))
+    "tanh", np.tanh, "tanh", 19.5, lambda x, y: 4.0 * (ops.sigmoid(2.0 * x) * ops.sigmoid(-2.0 * x))
 )
-elementwise("arcsinh", np.arcsinh, "asinh", lambda x, y: 1.0 / ops.hypot(1.0, x))
+elementwise("arcsinh", np.arcsinh, "asinh", 0.5, lambda x, y: 1.0 / ops.hypot(1.0, x))
 elementwise(
     "arccosh",
     np.arccosh,
     "acosh",
+    2.0,
     lambda x, y: 1.0 / (ops.sqrt(x - 1.0) * ops.sqrt(x + 1.0)),
     domain=lambda x: x >= 1.0,
 )
@@ -190,9 +223,14 @@ elementwise(
     "arctanh",
     np.arctanh,
     "atanh",
+    0.5,
     lambda x, y: 1.0 / ((1.0 - x) * (1.0 + x)),
     domain=lambda x: ops.abs(x) <= 1.0,
 )
+
+# A constant to derivatives: nothing flows through it.
+
+elementwise("detach", lambda x: x, "detach", 3.0, None)
 
 
 def _over_square(numerator: Node, a: Node, b: Node) -> Node:

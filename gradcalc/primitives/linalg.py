@@ -1,91 +1,194 @@
-"""Products of matrices: bilinear rows, whose pullback is a product again."""
+"""Linear algebra of square matrices, over leading axes too. What is singular is an error.
 
-from dataclasses import dataclass
+The rules are those of M. Giles, "An extended collection of matrix derivative results for forward
+and reverse mode algorithmic differentiation" (2008), and I. Murray, "Differentiation of the
+Cholesky decomposition" (2016). ``cholesky`` and the eigenvalues are functions of a symmetric
+matrix: their gradients are symmetric, as PyTorch's.
+"""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from gradcalc.errors import GradcalcError
-from gradcalc.graph import Array, Cotangent, Node, Params, Shape, as_number, ops
-from gradcalc.primitives.rule import Row, broadcast
-from gradcalc.primitives.shapes import transpose
+from gradcalc.graph import Array, Node, Shape, ops
+from gradcalc.primitives.products import matmul, swap
+from gradcalc.primitives.rule import General, broadcast
+from gradcalc.primitives.shapes import Index
+
+SYMMETRIC = 1e-3  # of the largest element: how far a matrix may be from its transpose
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Product(Row):
-    """A stack of matrices times a stack of matrices.
+def square(name: str) -> Callable[[Shape], Shape]:
+    """Checks that the matrices of a shape are square; raises GradcalcError."""
 
-    The inputs are ``(a, b)``, or ``(in_a, in_b, a, b)`` where masks say which elements count.
-    """
-
-    def infer_shape(self, shapes: tuple[Shape, ...], params: Params) -> Shape:
-        a, b = shapes[-2:]
-        if a[-1] != b[-2]:
+    def shape(a: Shape) -> Shape:
+        if len(a) < 2 or a[-1] != a[-2]:
             raise GradcalcError(
-                "shape-mismatch",
-                f"shapes {a} and {b} do not fit together in '@'",
-                f"{a[-1]} columns meet {b[-2]} rows: the two numbers must be equal",
+                "not-square",
+                f"'{name}' is for square matrices, not for shape {a}",
+                "the last two lengths must be equal",
             )
-        return (*broadcast("@", a[:-2], b[:-2]), a[-2], b[-1])
+        return a
 
-    def pullback(self, node: Node, position: int, cotangent: Cotangent) -> Cotangent | None:
-        if position < self.conditions:
-            return None
-        a, b = _operands(node)
-        left = position == self.conditions
-        result = _product(cotangent, _swap(b)) if left else _product(_swap(a), cotangent)
-        return _only(result, (a if left else b).active)
+    return shape
 
 
-def _masked_matmul(in_a: Array, in_b: Array, a: Array, b: Array) -> Array:
-    """sum_k a[i,k] b[k,j] over the k that count in both: what does not count adds no term."""
-    a, b = np.where(in_a, a, 0.0), np.where(in_b, b, 0.0)
-    product = a @ b
-    if a.dtype != object and np.isfinite(product).all():
-        return product
-    # 0 * inf is nan: only here does the full product of elements have to be written out.
-    counts = np.expand_dims(in_a, -1) & np.expand_dims(in_b, -3)
-    return np.sum(np.where(counts, a[..., :, :, None] * b[..., None, :, :], 0.0), axis=-2)
+def _solve_shape(a: Shape, b: Shape) -> Shape:
+    n = square("solve")(a)[-1]
+    if b[-2] != n:
+        raise GradcalcError(
+            "shape-mismatch",
+            f"shapes {a} and {b} do not fit together in 'solve'",
+            f"{n} equations want as many right-hand sides",
+        )
+    return (*broadcast("solve", a[:-2], b[:-2]), n, b[-1])
 
 
-matmul = Product(name="matmul", forward=np.matmul)
-masked_matmul = Product(name="masked_matmul", forward=_masked_matmul, conditions=2)
+def _symmetric(a: Array) -> Array:
+    """The symmetric part of ``a``; raises GradcalcError where that is another matrix."""
+    flipped = np.swapaxes(a, -1, -2)
+    if np.any(np.abs(a - flipped) > SYMMETRIC * np.max(np.abs(a), initial=0.0)):
+        raise GradcalcError(
+            "not-symmetric",
+            "the matrix is not symmetric",
+            "its symmetric part is (A + A.T)/2",
+        )
+    return (a + flipped) / 2.0
 
 
-def _operands(node: Node) -> tuple[Cotangent, Cotangent]:
-    """The two factors, each with the elements that count."""
-    if node.primitive is matmul:
-        return Cotangent(node.inputs[0]), Cotangent(node.inputs[1])
-    in_a, in_b, a, b = node.inputs
-    return Cotangent(a, in_a), Cotangent(b, in_b)
+def _solve(a: Array, b: Array) -> Array:
+    try:
+        return np.linalg.solve(a, b)
+    except np.linalg.LinAlgError:
+        raise GradcalcError(
+            "singular",
+            "the matrix is singular: there is no unique solution",
+            "its determinant is 0: is one row a combination of others?",
+        ) from None
 
 
-def _swap(x: Cotangent) -> Cotangent:
-    return Cotangent(swap(x.value), None if x.active is None else swap(x.active))
+def _cholesky(a: Array) -> Array:
+    try:
+        return np.linalg.cholesky(_symmetric(a))
+    except np.linalg.LinAlgError:
+        raise GradcalcError(
+            "not-positive-definite",
+            "the matrix is not positive definite",
+            "all eigenvalues must be positive: look at eigvalsh",
+        ) from None
 
 
-def swap(x: Node) -> Node:
-    """``x`` with its last two axes exchanged."""
-    axes = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
-    return transpose(x, params=(axes,))
+def _eigh(a: Array) -> tuple[Array, Array]:
+    try:
+        return np.linalg.eigh(_symmetric(a))
+    except np.linalg.LinAlgError:
+        raise GradcalcError(
+            "no-convergence", "the eigenvalues of this matrix cannot be computed"
+        ) from None
 
 
-def _product(a: Cotangent, b: Cotangent) -> Cotangent:
-    if a.active is None and b.active is None:
-        return Cotangent(matmul(a.value, b.value))
-    in_a, in_b = _mask(a), _mask(b)
-    reached = matmul(as_number(in_a), as_number(in_b)) > 0.0
-    return Cotangent(masked_matmul(in_a, in_b, a.value, b.value), reached)
+def _through_solve(cotangent: Node, node: Node, position: int) -> Node:
+    """To b: A^-T w; to A: -(A^-T w) x^T."""
+    back = solve(swap(node.inputs[0]), cotangent)
+    return back if position == 1 else -matmul(back, swap(node))
 
 
-def _mask(x: Cotangent) -> Node:
-    return (
-        x.active if x.active is not None else x.value.graph.constant(np.ones(x.value.shape, bool))
+def _through_cholesky(cotangent: Node, node: Node, position: int) -> Node:
+    """The symmetric part of L^-T P L^-1, with P the lower half of L^T w, its diagonal halved."""
+    n = node.shape[-1]
+    lower = node.graph.constant(np.tri(n) - 0.5 * np.eye(n))
+    half = matmul(swap(node), cotangent) * lower
+    left = solve(swap(node), half)
+    both = swap(solve(swap(node), swap(left)))
+    return 0.5 * (both + swap(both))
+
+
+def _through_eigenvalues(cotangent: Node, node: Node, position: int) -> Node:
+    """V diag(w) V^T"""
+    v = eigenvectors(node.inputs[0])
+    row = ops.reshape(cotangent, params=((*cotangent.shape[:-1], 1, cotangent.shape[-1]),))
+    return matmul(v * row, swap(v))
+
+
+def _through_eigenvectors(cotangent: Node, node: Node, position: int) -> Node:
+    """The symmetric part of V (V^T w / (l_j - l_i)) V^T, where i is not j."""
+    values, n = eigenvalues(node.inputs[0]), node.shape[-1]
+    batch = values.shape[:-1]
+    gaps = ops.reshape(values, params=((*batch, 1, n),)) - ops.reshape(
+        values, params=((*batch, n, 1),)
     )
+    own = node.graph.constant(np.eye(n, dtype=bool))
+    inner = ops.where(own, 0.0, matmul(swap(node), cotangent) / ops.where(own, 1.0, gaps))
+    both = matmul(matmul(node, inner), swap(node))
+    return 0.5 * (both + swap(both))
 
 
-def _only(result: Cotangent, active: Node | None) -> Cotangent:
-    """``result`` where the factor itself counted."""
-    if active is None:
-        return result
-    mask = active if result.active is None else active & result.active
-    return Cotangent(ops.where(mask, result.value, 0.0), mask)
+def _gaps(node: Node) -> tuple[Node, ...]:
+    """Between neighbouring eigenvalues: where they meet, each alone has no derivative."""
+    values, n = eigenvalues(node.inputs[0]), node.shape[-1]
+    return tuple(_column(values, i + 1) - _column(values, i) for i in range(n - 1))
+
+
+def _column(x: Node, i: int) -> Node:
+    return ops.index(x, params=(Index((..., i)),))
+
+
+def _each(function: Callable[..., Array], *stacks: Array) -> Array:
+    """``function`` of each matrix of the stacks, which broadcast over their leading axes."""
+    batch = np.broadcast_shapes(*(stack.shape[:-2] for stack in stacks))
+    spread = [np.broadcast_to(stack, batch + stack.shape[-2:]) for stack in stacks]
+    results = [function(*(stack[i] for stack in spread)) for i in np.ndindex(batch)]
+    return np.array(results, dtype=object).reshape(*batch, *np.shape(results[0]))
+
+
+def _of_symmetric(name: str) -> Callable[[Any, Array], Array]:
+    """A twin that is a function of the symmetric part."""
+
+    def twin(m: Any, a: Array) -> Array:
+        return _each(getattr(m, name), (a + np.swapaxes(a, -1, -2)) / 2)
+
+    return twin
+
+
+def _matrix(node: Node) -> tuple[int, ...]:
+    return (node.ndim - 2, node.ndim - 1)
+
+
+solve = General(
+    name="solve",
+    forward=_solve,
+    twin=lambda m, a, b: _each(m.solve, a, b),
+    shape=_solve_shape,
+    transpose=_through_solve,
+    mixes=_matrix,
+)
+cholesky = General(
+    name="cholesky",
+    forward=_cholesky,
+    twin=_of_symmetric("cholesky"),
+    shape=square("cholesky"),
+    transpose=_through_cholesky,
+    mixes=_matrix,
+)
+eigenvalues = General(
+    name="eigenvalues",
+    forward=lambda a: _eigh(a)[0],
+    twin=_of_symmetric("eigenvalues"),
+    shape=lambda a: square("eigvalsh")(a)[:-1],
+    transpose=_through_eigenvalues,
+    mixes=lambda node: (node.ndim - 1,),
+    kinks=_gaps,
+    convention="where eigenvalues meet, those of the basis that was found",
+)
+eigenvectors = General(
+    name="eigenvectors",
+    forward=lambda a: _eigh(a)[1],
+    twin=_of_symmetric("eigenvectors"),
+    shape=square("eigh"),
+    transpose=_through_eigenvectors,
+    mixes=_matrix,
+    kinks=_gaps,
+    convention="nan where eigenvalues meet; the sign is LAPACK's",
+)

@@ -61,6 +61,7 @@ max_ = Reduction(
     partial=lambda x, y, axes: 1.0 / _ties(x, y, axes),
     active=_chosen,
     kinks=lambda x, y, axes: (ops.where(_ties(x, y, axes) > 1.0, 0.0, 1.0),),
+    convention="ties share the gradient evenly",
     empty=False,
 )
 min_ = Reduction(
@@ -70,6 +71,7 @@ min_ = Reduction(
     partial=lambda x, y, axes: 1.0 / _ties(x, y, axes),
     active=_chosen,
     kinks=lambda x, y, axes: (ops.where(_ties(x, y, axes) > 1.0, 0.0, 1.0),),
+    convention="ties share the gradient evenly",
     empty=False,
 )
 norm = Reduction(
@@ -78,4 +80,5 @@ norm = Reduction(
     twin=lambda m, x, axes: np.frompyfunc(m.sqrt, 1, 1)(np.sum(x * x, axis=axes, keepdims=True)),
     partial=lambda x, y, axes: ops.where(ops.equal(y, 0.0), 0.0, x / y),
     kinks=lambda x, y, axes: (y,),
+    convention="slope 0 at 0",
 )

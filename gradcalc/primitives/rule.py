@@ -39,12 +39,14 @@ class Row(Primitive):
     forward: float64 arrays and then the parameters -> float64 or bool array.
     conditions: how many leading inputs are truth values.
     truth: is the result a truth value (None: if input 0 is).
+    convention: for people: what holds where there is no one derivative.
     """
 
     name: str
     forward: Callable[..., Array]
     conditions: int = 0
     truth: bool | None = False
+    convention: str = ""
 
     def __post_init__(self) -> None:
         PRIMITIVES[self.name] = self
@@ -61,15 +63,15 @@ class Elementwise(Row):
     domain: of the inputs: where the function is real (True: everywhere). Outside, the value and
         the partials are nan.
     kinks: of the inputs: expressions that vanish where the partials jump.
-    convention: for people: what holds at the kinks.
+    example: numbers, one an input, at which the function can be tried.
     """
 
     twin: Twin
+    example: tuple[float, ...]
     partials: tuple[Partial | None, ...]
     active: tuple[Choice | None, ...] = ()
     domain: Callable[..., Node | bool] = lambda *inputs: True
     kinks: Callable[..., tuple[Node, ...]] | None = None
-    convention: str = ""
 
     def infer_shape(self, shapes: tuple[Shape, ...], params: Params) -> Shape:
         first = shapes[0]
@@ -144,11 +146,49 @@ class Linear(Row):
         return Cotangent(self.transpose(value, node, position), active)
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class General(Row):
+    """Whatever mixes elements in a way of its own.
+
+    shape: of the inputs' shapes and the parameters.
+    transpose: of the cotangent, the node and the position of the input: the cotangent's share.
+    mixes: of the node: the axes along which elements of its inputs and of itself are mixed.
+    twin: of the arithmetic, object arrays and the parameters.
+    kinks: of the node: expressions that vanish where it has no derivative.
+    """
+
+    shape: Callable[..., Shape]
+    transpose: Callable[[Node, Node, int], Node]
+    mixes: Callable[[Node], tuple[int, ...]]
+    twin: Callable[..., Any]
+    kinks: Callable[[Node], tuple[Node, ...]] | None = None
+
+    def infer_shape(self, shapes: tuple[Shape, ...], params: Params) -> Shape:
+        return self.shape(*shapes, *params)
+
+    def pullback(self, node: Node, position: int, cotangent: Cotangent) -> Cotangent:
+        value = self.transpose(cotangent.value, node, position)
+        if cotangent.active is None:
+            return Cotangent(value)
+        # An element counts if any that it is mixed with does.
+        count = ops.sum(as_number(cotangent.active), params=(self.mixes(node),))
+        deeper = (1,) * (value.ndim - count.ndim)
+        count = ops.reshape(count, params=((*count.shape, *deeper),))
+        active = spread_to(count > 0.0, value.shape)
+        return Cotangent(ops.where(active, value, 0.0), active)
+
+
 def elementwise(
-    name: str, forward: Callable[..., Array], twin: Twin, *partials: Partial | None, **facts: Any
+    name: str,
+    forward: Callable[..., Array],
+    twin: Twin,
+    example: tuple[float, ...] | float,
+    *partials: Partial | None,
+    **facts: Any,
 ) -> None:
-    """Adds a row to the elementwise table."""
-    Elementwise(name=name, forward=forward, twin=twin, partials=partials, **facts)
+    """Adds a row to the elementwise table; the example of one input is a bare number."""
+    at = example if isinstance(example, tuple) else (example,)
+    Elementwise(name=name, forward=forward, twin=twin, example=at, partials=partials, **facts)
 
 
 def through(cotangent: Cotangent, slope: Node | float, choice: Node | None) -> Cotangent:

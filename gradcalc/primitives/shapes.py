@@ -1,5 +1,7 @@
 """The linear rows that move elements without changing them, and their transposes."""
 
+from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -52,25 +54,29 @@ def _scatter(values: Array, shape: Shape, index: Index) -> Array:
     return result
 
 
-def _stack_shape(*arguments: Any) -> Shape:
+def _concatenate_shape(*arguments: Any) -> Shape:
     *shapes, axis = arguments
-    if any(shape != shapes[0] for shape in shapes):
+    rest = {(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}
+    if len(rest) > 1:
         listed = " and ".join(dict.fromkeys(str(shape) for shape in shapes))
         raise GradcalcError(
             "shape-mismatch",
-            f"shapes {listed} do not fit together in 'stack'",
-            "they must be equal",
+            f"shapes {listed} do not fit together along axis {axis}",
+            "all other lengths must be equal",
         )
-    return (*shapes[0][:axis], len(shapes), *shapes[0][axis:])
+    return (*shapes[0][:axis], sum(shape[axis] for shape in shapes), *shapes[0][axis + 1 :])
 
 
-def _stack(*arguments: Any) -> Array:
-    *arrays, axis = arguments
-    return np.stack(arrays, axis=axis)
+@lru_cache(maxsize=1)  # the pullbacks of one node come one after the other
+def _ends(node: Node) -> list[int]:
+    return list(accumulate(i.shape[node.params[0]] for i in node.inputs))
 
 
-def _item(axis: int, position: int) -> Params:
-    return (Index((*(slice(None),) * axis, position)),)
+def _part(node: Node, position: int) -> Params:
+    """Where the input at ``position`` stands in a concatenation."""
+    axis, end = node.params[0], _ends(node)[position]
+    part = slice(end - node.inputs[position].shape[axis], end)
+    return (Index((*(slice(None),) * axis, part)),)
 
 
 def _reshape_shape(shape: Shape, new: Shape) -> Shape:
@@ -137,11 +143,9 @@ scatter: Linear = Linear(
     shape=lambda values, shape, index: shape,
     transpose=lambda cotangent, node, position: index(cotangent, params=node.params[1:]),
 )
-stack: Linear = Linear(
-    name="stack",
-    forward=_stack,
-    shape=_stack_shape,
-    transpose=lambda cotangent, node, position: index(
-        cotangent, params=_item(node.params[0], position)
-    ),
+concatenate: Linear = Linear(
+    name="concatenate",
+    forward=lambda *arguments: np.concatenate(arguments[:-1], axis=arguments[-1]),
+    shape=_concatenate_shape,
+    transpose=lambda cotangent, node, position: index(cotangent, params=_part(node, position)),
 )
