@@ -2,21 +2,23 @@
 
 import inspect
 from collections.abc import Sequence
-from typing import Any
+from types import UnionType
+from typing import Any, get_args
 
 import numpy as np
 
 from gradcalc.errors import GradcalcError, did_you_mean
 from gradcalc.graph import Graph, Node
 from gradcalc.language.draws import Draws
-from gradcalc.language.functions import (
+from gradcalc.language.functions.registry import (
     FUNCTIONS,
     HABITS,
     KEYWORDS,
-    Axes,
-    Builder,
-    Operand,
+    SPELLINGS,
+    Integers,
+    Known,
     parameters,
+    usage,
 )
 from gradcalc.language.trace import Listing, Trace
 
@@ -29,7 +31,9 @@ def not_callable(name: str, shadowed: bool) -> GradcalcError:
             f"'{name}' is a value and cannot be called",
             f"write a product with *: {name}*(...)",
         )
-    hint = HABITS.get(name) or did_you_mean(name, FUNCTIONS) or "the README lists the functions"
+    lower = name.lower()
+    hint = HABITS.get(name) or did_you_mean(lower, FUNCTIONS) or did_you_mean(lower, SPELLINGS)
+    hint = hint or "gradcalc functions lists them"
     return GradcalcError("unknown-function", f"unknown function '{name}'", hint)
 
 
@@ -60,7 +64,11 @@ def bind(
             arguments.append(trace.graph)
         elif takes is Draws:
             arguments.append(draws)
+        elif takes is Known:
+            arguments.append(trace.steering)
         elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            if key in words and not rest:
+                rest = [words.pop(key)]
             if len(rest) == 1 and takes is Node and isinstance(rest[0], Listing):
                 rest = list(rest[0])
             if takes is int:  # lengths, one by one or as one tuple
@@ -73,38 +81,30 @@ def bind(
         elif key in words and parameter.kind is not inspect.Parameter.POSITIONAL_ONLY:
             options[key] = _convert(trace, words.pop(key), parameter)
         elif parameter.default is inspect.Parameter.empty:
-            raise GradcalcError("arguments", f"{name}() wants {_usage(name, build)}")
+            raise GradcalcError("arguments", f"{name}() needs '{key}'", f"it is {usage(name)}")
     if rest or words:
         unknown = next(iter(words), None)
         what = f"has no argument '{unknown}'" if unknown else "got too many arguments"
-        raise GradcalcError("arguments", f"{name}() {what}", f"it is {_usage(name, build)}")
+        raise GradcalcError("arguments", f"{name}() {what}", f"it is {usage(name)}")
     return arguments, options
-
-
-def _usage(name: str, build: Builder) -> str:
-    """``sum(x, axis=None, keepdims=False)``"""
-    hidden = (Graph, Draws)
-    shown = [
-        str(p.replace(annotation=inspect.Parameter.empty))
-        for p in parameters(build)
-        if p.annotation not in hidden
-    ]
-    return f"{name}({', '.join(shown)})"
 
 
 def _convert(trace: Trace, value: Any, parameter: inspect.Parameter) -> Any:
     """``value`` as what a parameter takes: a node, or plain Python known now."""
-    takes = parameter.annotation
-    if takes in (Node, Operand):
-        return trace.array(value)
-    if value is None and (parameter.default is None or takes == Axes):
+    annotation = parameter.annotation
+    takes = get_args(annotation) if isinstance(annotation, UnionType) else (annotation,)
+    if value is None and type(None) in takes:
         return None
-    if takes is int:
-        return trace.integer(value)
-    if takes == Axes:
-        return tuple(int(i) for i in np.ravel(trace.integers(value)))
-    if takes is bool:
-        return trace.truth(value)
-    if isinstance(value, str):
+    if Node in takes:
+        return trace.array(value)
+    if str in takes and isinstance(value, str):
         return value
-    return trace.number(value)
+    if bool in takes:
+        return trace.truth(value)
+    if int in takes:
+        return trace.integer(value)
+    if Integers in takes:
+        return tuple(int(i) for i in np.ravel(trace.integers(value)))
+    if float in takes:
+        return trace.number(value)
+    raise GradcalcError("type", f"'{parameter.name}' is not a text", "write it in quotes")

@@ -5,15 +5,18 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from gradcalc.errors import GradcalcError, Source, did_you_mean
+from gradcalc.language.functions.registry import FUNCTIONS, resolve
 from gradcalc.language.grammar import (
     ATTRIBUTES,
     CONSTANTS,
+    ELSEWHERE,
     MODULES,
     OPERATORS,
     REFUSED,
+    RESULTS,
     to_float,
 )
-from gradcalc.language.program import Instruction, Program
+from gradcalc.language.program import Call, Instruction, Program
 from gradcalc.language.syntax import parse, span_of
 
 
@@ -170,7 +173,7 @@ class _Compiler:
     def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[ast.AST]:
         """The modules whose functions are known are known already."""
         known = [node.module] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
-        if not set(known) <= MODULES:
+        if not set(known) <= MODULES.keys() | {"torch.nn"}:
             hint = "leave it out: the functions of numpy, torch and math are known"
             self._refuse(node, "unsupported", "this import is not part of the language", hint)
         yield from ()
@@ -294,7 +297,7 @@ class _Compiler:
                 )
             self._emit("constant", CONSTANTS[node.attr], node)
             return
-        if node.attr not in ATTRIBUTES:
+        if node.attr not in (*ATTRIBUTES, *RESULTS):
             self._refuse_attribute(node)
         yield node.value
         self._emit("attribute", node.attr, node)
@@ -312,22 +315,21 @@ class _Compiler:
         )
 
     def _call(self, node: ast.Call) -> Iterator[ast.AST]:
-        function, count = node.func, len(node.args)
-        method = isinstance(function, ast.Attribute) and not self._is_module(function.value)
-        if isinstance(function, ast.Attribute) and method:
-            if function.attr.startswith("_") or function.attr in ("backward", "grad"):
-                self._refuse_attribute(function)
-            yield function.value
-            count += 1
+        function, count, namespace = node.func, len(node.args), ""
+        if isinstance(function, ast.Attribute):
             name = function.attr
-        elif isinstance(function, (ast.Attribute, ast.Name)):
-            name = function.attr if isinstance(function, ast.Attribute) else function.id
+            if self._is_module(function.value):
+                namespace = MODULES[_dotted(function.value) or ""] or "np"
+            else:
+                self._check_method(function)
+                yield function.value
+                count += 1
+                namespace = "."
+        elif isinstance(function, ast.Name):
+            name = function.id
         else:
             self._refuse(
-                function,
-                "syntax",
-                "this is a value and cannot be called",
-                "a product is written with *",
+                function, "syntax", "this is a value and cannot be called", _call_instead(function)
             )
         yield from node.args
         words = []
@@ -336,7 +338,19 @@ class _Compiler:
                 self._refuse(keyword.value, "unsupported", "'**' in a call is not supported")
             words.append(keyword.arg)
             yield keyword.value
-        self._emit("method" if method else "call", (name, count, tuple(words)), node)
+        self._emit("call", Call(name, namespace, count, tuple(words)), node)
+
+    def _check_method(self, function: ast.Attribute) -> None:
+        """A method of a value, not what PyTorch has for gradients, nor a function of a module."""
+        if function.attr.startswith("_") or function.attr in ("backward", "grad"):
+            self._refuse_attribute(function)
+        path = _dotted(function.value) or ""
+        root = path.split(".")[0]
+        if root in ELSEWHERE and root not in self.leaves and root not in self.assigned:
+            name = resolve(function.attr.lower())
+            hint = f"write {name}(...)" if name in FUNCTIONS else did_you_mean(name, FUNCTIONS)
+            message = f"'{path}' is not a module of the language"
+            self._refuse(function.value, "unknown-module", message, hint)
 
     def _is_module(self, node: ast.expr) -> bool:
         """Is it ``np``, ``torch.linalg`` and the like, and no leaf or variable of that name?"""
@@ -353,6 +367,13 @@ def _number(node: ast.AST) -> float | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
         return None if isinstance(node.value, bool) else sign * to_float(node.value)
     return None
+
+
+def _call_instead(function: ast.expr) -> str:
+    """The mend for ``nn.ReLU()(x)``, and for ``2(x + 1)``."""
+    inner = function.func if isinstance(function, ast.Call) else None
+    name = resolve(inner.attr.lower()) if isinstance(inner, ast.Attribute) else ""
+    return f"write {name}(...)" if name in FUNCTIONS else "a product is written with *"
 
 
 def _dotted(node: ast.expr) -> str | None:

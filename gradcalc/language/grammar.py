@@ -25,18 +25,29 @@ OPERATORS = {
 }
 CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
 ATTRIBUTES = ("T", "shape", "ndim", "size")
-MODULES = {
-    "math",
-    "np",
-    "np.linalg",
-    "np.random",
-    "numpy",
-    "numpy.linalg",
-    "numpy.random",
-    "torch",
-    "torch.linalg",
-    "torch.nn.functional",
+RESULTS = ("values", "indices", "sign", "logabsdet", "eigenvalues", "eigenvectors")  # of a call
+MODULES = {  # what may stand before a function, and whose definition it then has
+    "F": "torch",
+    "jax.nn": "",
+    "jax.numpy": "",
+    "jnp": "",
+    "math": "",
+    "nn.functional": "torch",
+    "np": "",
+    "np.linalg": "",
+    "np.random": "",
+    "numpy": "",
+    "numpy.linalg": "",
+    "numpy.random": "",
+    "scipy.linalg": "",
+    "scipy.special": "",
+    "special": "",
+    "torch": "torch",
+    "torch.linalg": "torch",
+    "torch.nn.functional": "torch",
+    "torch.special": "torch",
 }
+ELSEWHERE = ("Math", "cp", "cupy", "jax", "keras", "nn", "scipy", "sp", "sympy", "tf")
 
 
 REFUSED = {

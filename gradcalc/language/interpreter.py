@@ -12,11 +12,12 @@ import numpy as np
 
 from gradcalc.errors import GradcalcError, did_you_mean
 from gradcalc.graph import PRIMITIVES, Array, Node
-from gradcalc.language import functions
 from gradcalc.language.calls import bind, named, not_callable
 from gradcalc.language.draws import Draws
-from gradcalc.language.functions import FUNCTIONS
-from gradcalc.language.grammar import CONSTANTS, to_float
+from gradcalc.language.functions.linalg import matmul
+from gradcalc.language.functions.registry import FUNCTIONS, resolve
+from gradcalc.language.functions.shapes import transpose
+from gradcalc.language.grammar import CONSTANTS, RESULTS, to_float
 from gradcalc.language.program import Instruction, Program
 from gradcalc.language.trace import Listing, Trace
 from gradcalc.primitives import shapes
@@ -72,9 +73,9 @@ class _Machine:
     def _check_names(self) -> None:
         """An unknown function is told before anything runs, wherever it is called."""
         for op, argument, node in self.program.code:
-            if op in ("call", "method") and argument[0] not in FUNCTIONS:
-                name = argument[0]
-                is_value = op == "call" and (name in self.at or name in self.program.assigned)
+            if op == "call" and resolve(argument.name, argument.namespace) not in FUNCTIONS:
+                bare, name = argument.namespace == "", argument.name
+                is_value = bare and (name in self.at or name in self.program.assigned)
                 raise self._uncallable(name, node, is_value)
 
     def _uncallable(self, name: str, node: ast.AST, is_value: bool) -> GradcalcError:
@@ -223,10 +224,14 @@ class _Machine:
         self.stack.append(slice(*bounds))
 
     def _do_index(self, instruction: Instruction) -> None:
-        items = self._pop(instruction.argument)
-        self.stack.append(
-            self._at(self.trace.array(self.stack.pop()), [self._item(i) for i in items])
-        )
+        items = [self._item(item) for item in self._pop(instruction.argument)]
+        value = self.stack.pop()
+        if isinstance(value, Listing) and len(items) == 1 and isinstance(items[0], int):
+            if not -len(value) <= items[0] < len(value):
+                raise GradcalcError("index", f"there is no element {items[0]} of {len(value)}")
+            self.stack.append(value[items[0]])
+        else:
+            self.stack.append(self._at(self.trace.array(value), items))
 
     def _item(self, item: Any) -> Any:
         if item is None or item is ... or isinstance(item, slice):
@@ -259,10 +264,16 @@ class _Machine:
         return shapes.index(x, params=(shapes.Index(tuple(flat)),))
 
     def _do_attribute(self, instruction: Instruction) -> None:
-        x = self.trace.array(self.stack.pop())
-        match instruction.argument:
+        value, name = self.stack.pop(), instruction.argument
+        if name in RESULTS:
+            if not isinstance(value, Listing) or name not in value.names:
+                raise GradcalcError("attribute", f"this value has no '.{name}'")
+            self.stack.append(value[value.names.index(name)])
+            return
+        x = self.trace.array(value)
+        match name:
             case "T":
-                self.stack.append(functions.transpose(x))
+                self.stack.append(transpose(x))
             case "shape":
                 lengths = (self.graph.constant(float(n)) for n in x.shape)
                 self.stack.append(Listing.of(lengths, instruction.node))
@@ -280,21 +291,20 @@ class _Machine:
 
     def _do_operate(self, instruction: Instruction) -> None:
         name, count = instruction.argument
-        build = functions.matmul if name == "matmul" else PRIMITIVES[name]
+        build = matmul if name == "matmul" else PRIMITIVES[name]
         self.stack.append(build(*map(self.trace.array, self._pop(count))))
 
-    def _do_method(self, instruction: Instruction) -> None:
-        self._do_call(instruction, method=True)
-
-    def _do_call(self, instruction: Instruction, method: bool = False) -> None:
-        name, count, words = instruction.argument
+    def _do_call(self, instruction: Instruction) -> None:
+        name, namespace, count, words = instruction.argument
         given = self._pop(count + len(words))
-        shadowed = not method and (name in self.trace.names or name in self.at)
-        if shadowed:
-            raise self._uncallable(name, instruction.node, shadowed)
+        if namespace == "" and (name in self.trace.names or name in self.at):
+            raise self._uncallable(name, instruction.node, True)
+        function = resolve(name, namespace)
         keywords = named(name, words, given[count:])
-        arguments, options = bind(self.trace, self.draws, name, given[:count], keywords)
-        self.stack.append(FUNCTIONS[name](*arguments, **options))
+        arguments, options = bind(self.trace, self.draws, function, given[:count], keywords)
+        result = FUNCTIONS[function](*arguments, **options)
+        several = isinstance(result, tuple)
+        self.stack.append(Listing.of(result, instruction.node) if several else result)
 
 
 def _spelled_out(items: Sequence[Any], ndim: int) -> list[Any]:

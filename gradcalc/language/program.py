@@ -18,6 +18,18 @@ class Instruction(NamedTuple):
     node: ast.AST
 
 
+class Call(NamedTuple):
+    """The argument of a call: a name, where it is from, and the arguments on the stack.
+
+    namespace: "" for a bare name, "." for a method, else the module before it.
+    """
+
+    name: str
+    namespace: str
+    given: int  # arguments, without those by name
+    words: tuple[str, ...]
+
+
 class Program(NamedTuple):
     """A compiled text: its instructions, and the names that it assigns and reads."""
 

@@ -1,7 +1,7 @@
 """What a program did: its graph, its names, and the values that were asked for on the way."""
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -10,20 +10,25 @@ import numpy as np
 from gradcalc.compute.evaluate import evaluate
 from gradcalc.errors import GradcalcError
 from gradcalc.graph import Array, Graph, Node, as_truth
-from gradcalc.language.functions import stack
+from gradcalc.language.functions.shapes import stack
 from gradcalc.language.program import Program
 
 
 class Listing(tuple[Any, ...]):
-    """The elements of ``[a, b]`` or ``a, b``, and the node that lists them."""
+    """The elements of ``[a, b]``, or the results of a call, and the part of the text they are.
+
+    names: of the results, where they have any (``torch.sort(x).values``).
+    """
 
     node: ast.AST
+    names: tuple[str, ...]
 
     @classmethod
     def of(cls, elements: Iterable[Any], node: ast.AST) -> Self:
         """The elements that ``node`` lists."""
         listing = cls(elements)
         listing.node = node
+        listing.names = getattr(elements, "_fields", ())
         return listing
 
 
@@ -50,7 +55,16 @@ class Trace:
 
     def value(self, node: Node) -> Array:
         """The value of ``node``, computed now and kept."""
-        return evaluate([node], self.values, keep=True)[0]
+        return self.compute([node], keep=True)[0]
+
+    def compute(self, nodes: Sequence[Node], *, keep: bool = False) -> list[Array]:
+        """The values of ``nodes``; raises GradcalcError with the place of what has none."""
+        try:
+            return evaluate(nodes, self.values, keep=keep)
+        except GradcalcError as error:
+            if isinstance(error.origin, ast.AST):
+                raise self.program.error(error, error.origin) from None
+            raise
 
     def array(self, value: Any) -> Node:
         """``value`` as an array: a sequence is stacked."""
