@@ -43,6 +43,7 @@ class GradcalcError(Exception):
         self.hint = hint
         self.span = span
         self.source = source
+        self.origin: object = None  # of the node that could not be computed: a part of the text
 
     def located(self, source: Source, span: Span | None = None) -> Self:
         """This error with its place, unless a place nearer to the cause is known already."""
@@ -62,7 +63,7 @@ class GradcalcError(Exception):
     def __str__(self) -> str:
         lines = [f"error: {self._place()}{self.message}"]
         if self.source is not None and self.span is not None:
-            lines += _underline(self.source.text, self.span)
+            lines += underline(self.source.text, self.span)
         if self.hint:
             lines.append(f"help: {self.hint}")
         return "\n".join(printable(line) for line in lines)
@@ -97,7 +98,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def _underline(text: str, span: Span) -> list[str]:
+def underline(text: str, span: Span) -> list[str]:
     """The line of ``span``, cut to a window when it is long, and carets below the span."""
     from rich.cells import cell_len  # wide characters take two columns
 

@@ -24,7 +24,8 @@ def evaluate(
     """The float64 values of ``targets``, each of its node's shape.
 
     values: what is known already (leaves at least); with ``keep``, all that is computed is added.
-    Raises GradcalcError where memory does not suffice.
+    Raises GradcalcError where memory does not suffice, and for what has no value (a singular
+    matrix), with its origin.
     """
     try:
         with np.errstate(all="ignore"):
@@ -63,6 +64,9 @@ class _Evaluation:
         self.values = values
         self.fresh = () if keep else {target for target in targets if target not in values}
         self.order = needed(targets, values)
+        self.waiting: set[Node] = set()  # pointwise nodes of one large shape
+        self.awaited: set[Node] = set()  # their inputs
+        self.overdue: list[Node] = []  # awaited ones that nothing else needs any more
         # The index of each node's last user; 0 for a node that stays.
         self.last = array("q", bytes(8 * (self.order[-1].index + 1 if self.order else 0)))
         if not keep:
@@ -77,38 +81,51 @@ class _Evaluation:
                         self.last[source.index] = node.index
 
     def run(self) -> list[Array]:
-        values, waiting = self.values, set[Node]()
         for node in self.order:
-            large = node.size >= TILE and isinstance(node.primitive, Elementwise)
-            if waiting and (
-                (large and node.shape != next(iter(waiting)).shape)
-                or (not large and not waiting.isdisjoint(node.inputs))
-            ):
-                self._flush(waiting)
-            if large:
-                waiting.add(node)
-            else:
-                values[node] = node.primitive.forward(
-                    *[values[i] for i in node.inputs], *node.params
-                )
-                self._release((node,))
-        self._flush(waiting)
-        results = [values[target] for target in self.targets]
+            try:
+                self._compute(node)
+            except GradcalcError as error:  # a matrix that is singular, say
+                error.origin = node.origin
+                raise
+        self._flush()
+        results = [self.values[target] for target in self.targets]
         for node in self.fresh:
-            del values[node]
+            del self.values[node]
         return results
 
-    def _flush(self, waiting: set[Node]) -> None:
-        if waiting:
-            nodes = sorted(waiting, key=lambda node: node.index)
+    def _compute(self, node: Node) -> None:
+        values, waiting = self.values, self.waiting
+        large = node.size >= TILE and isinstance(node.primitive, Elementwise)
+        if waiting and (
+            (large and node.shape != next(iter(waiting)).shape)
+            or (not large and not waiting.isdisjoint(node.inputs))
+        ):
+            self._flush()
+        if large:
+            waiting.add(node)
+            self.awaited.update(node.inputs)
+        else:
+            values[node] = node.primitive.forward(*[values[i] for i in node.inputs], *node.params)
+            self._release((node,))
+
+    def _flush(self) -> None:
+        if self.waiting:
+            nodes = sorted(self.waiting, key=lambda node: node.index)
             end = nodes[-1].index
             stay = [n for n in nodes if not self.last[n.index] or self.last[n.index] > end]
             self.values.update(run_tiles(nodes, stay, self.values))
+            self.waiting.clear()
+            self.awaited.clear()
             self._release(nodes)
-            waiting.clear()
+            for source in self.overdue:
+                self.values.pop(source, None)
+            self.overdue.clear()
 
     def _release(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
             for source in node.inputs:
                 if self.last[source.index] == node.index:
-                    self.values.pop(source, None)
+                    if source in self.awaited:
+                        self.overdue.append(source)
+                    else:
+                        self.values.pop(source, None)
