@@ -14,38 +14,41 @@ import numpy as np
 import sympy
 
 from gradcalc.graph import CONSTANT, TRUTH, Array, Node
-from gradcalc.primitives.rule import Elementwise, Reduction
+from gradcalc.primitives.gamma import LARGEST_ORDER
+from gradcalc.primitives.rule import Elementwise, General, Reduction
+from gradcalc.verify import matrices
+from gradcalc.verify.matrices import NoFormulaError
 
 
-class NoFormulaError(Exception):
-    """SymPy has no formula: it refused, or its derivative contains something without a number."""
-
-
-class _Whole(sympy.Function):
-    """Rounding to whole numbers, with a derivative: SymPy's own has none."""
+class _Flat(sympy.Function):
+    """What has slope 0, as rounding to whole numbers: SymPy's own functions have no derivative."""
 
     def fdiff(self, argindex: int = 1) -> sympy.Expr:
         return sympy.S.Zero
 
 
-class floor(_Whole):
+class floor(_Flat):
     """The largest whole number that is not larger."""
 
 
-class ceil(_Whole):
+class ceil(_Flat):
     """The smallest whole number that is not smaller."""
 
 
-class trunc(_Whole):
+class trunc(_Flat):
     """The next whole number towards 0."""
 
 
-class round_(_Whole):
+class round_(_Flat):
     """The nearest whole number."""
 
 
-class sign(_Whole):
+class sign(_Flat):
     """The sign; sympy.sign has a delta for a derivative, or none of what may be complex."""
+
+
+class detach(_Flat):
+    """Its argument, as a constant."""
 
 
 class maximum(sympy.Function):
@@ -62,6 +65,33 @@ class minimum(sympy.Function):
     def fdiff(self, argindex: int = 1) -> sympy.Expr:
         a, b = self.args if argindex == 1 else reversed(self.args)
         return sympy.Heaviside(b - a)
+
+
+class _Kept(sympy.Function):
+    """A function that SymPy differentiates, but does not work out for numbers: 10**6! is long."""
+
+    @classmethod
+    def eval(cls, *args: Any) -> None:
+        return None
+
+
+class gamma(_Kept, sympy.gamma):
+    """The gamma function."""
+
+
+class lgamma(_Kept, sympy.loggamma):
+    """log(abs(gamma(x)))"""
+
+
+class polygamma(_Kept, sympy.polygamma):
+    """The n-th derivative of digamma; by n, which is a whole number, it has none."""
+
+    def fdiff(self, argindex: int = 2) -> sympy.Expr:
+        return sympy.S.Zero if argindex == 1 else super().fdiff(argindex)
+
+
+class beta(_Kept, sympy.beta):
+    """The beta function."""
 
 
 class _Objects(ABC):
@@ -92,9 +122,11 @@ class _Objects(ABC):
             given = twin
             return _each(lambda *elements: self.call(given, self, *elements), *inputs)
         arrays = [np.asarray(i, dtype=object) for i in inputs]
-        if isinstance(row, Reduction):
-            return np.asarray(row.twin(self, *arrays, *node.params))[()]
-        return np.asarray(row.forward(*arrays, *node.params))[()]
+        if isinstance(row, (Reduction, General)):
+            result = self.call(row.twin, self, *arrays, *node.params)
+        else:
+            result = row.forward(*arrays, *node.params)
+        return np.broadcast_to(np.asarray(result, dtype=object), node.shape)[()]
 
 
 class Symbols(_Objects):
@@ -120,11 +152,20 @@ class Symbols(_Objects):
             atanh=sympy.atanh,
             cbrt=sympy.cbrt,
             pi=lambda: sympy.pi,
+            erf=sympy.erf,
+            erfc=sympy.erfc,
+            erfinv=sympy.erfinv,
+            gamma=gamma,
+            lgamma=lgamma,
+            polygamma=polygamma,
+            beta=beta,
+            sinc=sympy.sinc,
             sign=sign,
             floor=floor,
             ceil=ceil,
             trunc=trunc,
             round=round_,
+            detach=detach,
             power=sympy.Pow,
             maximum=maximum,
             minimum=minimum,
@@ -138,6 +179,10 @@ class Symbols(_Objects):
             logical_and=sympy.And,
             logical_or=sympy.Or,
             logical_not=sympy.Not,
+            solve=matrices.cramer,
+            cholesky=lambda a: matrices.cholesky(sympy.sqrt, a),
+            eigenvalues=matrices.eigenvalues,
+            eigenvectors=matrices.eigenvectors,
         )
 
     def call(self, function: Callable[..., Any], *elements: Any) -> Any:
@@ -147,6 +192,39 @@ class Symbols(_Objects):
         if np.isfinite(value):
             return sympy.Rational(*float(value).as_integer_ratio())
         return sympy.nan if np.isnan(value) else sympy.oo if value > 0 else -sympy.oo
+
+
+def _erfc(x: Any) -> Any:
+    """mpmath's, which cannot go as far as this, where it is long below any float64."""
+    return mpmath.mpf(0) if x > 1e100 else mpmath.erfc(x)
+
+
+def _lgamma(x: Any) -> Any:
+    """log(abs(gamma(x))), which is infinite at the poles."""
+    return mpmath.inf if x <= 0 and mpmath.isint(x) else mpmath.loggamma(x).real
+
+
+def _polygamma(n: Any, x: Any) -> Any:
+    """The n-th derivative of digamma.
+
+    mpmath's own goes from x < 0 upwards, step by step. Here the sum of (x + k)**-(n+1) over all
+    whole numbers k, which has period 1, is taken between 0 and 1 (which is 5.15.6 of the DLMF).
+    """
+    if not (mpmath.isint(n) and 0 <= n <= LARGEST_ORDER):
+        raise ValueError("not an order")
+    n = int(n)
+    if not x < 0:
+        return mpmath.psi(n, x)
+    rest = mpmath.ceil(x) - x
+    other = mpmath.psi(n, rest) - mpmath.psi(n, 1 - x)
+    return mpmath.psi(n, 1 - rest) - (-1) ** n * other
+
+
+def _beta(a: Any, b: Any) -> Any:
+    """Where its integral is finite."""
+    if not (a > 0 and b > 0):
+        raise ValueError("not positive")
+    return mpmath.beta(a, b)
 
 
 DIGITS: dict[str, Callable[..., Any]] = {
@@ -168,11 +246,20 @@ DIGITS: dict[str, Callable[..., Any]] = {
     "atanh": mpmath.atanh,
     "cbrt": mpmath.cbrt,
     "pi": lambda: +mpmath.pi,
+    "erf": mpmath.erf,
+    "erfc": _erfc,
+    "erfinv": mpmath.erfinv,
+    "gamma": mpmath.gamma,
+    "lgamma": _lgamma,
+    "polygamma": _polygamma,
+    "beta": _beta,
+    "sinc": mpmath.sinc,
     "sign": mpmath.sign,
     "floor": mpmath.floor,
     "ceil": mpmath.ceil,
     "trunc": lambda x: mpmath.floor(x) if x >= 0 else mpmath.ceil(x),
     "round": mpmath.nint,
+    "detach": operator.pos,
     "power": operator.pow,
     "maximum": lambda a, b: a if a > b or mpmath.isnan(a) else b,
     "minimum": lambda a, b: a if a < b or mpmath.isnan(a) else b,
@@ -186,6 +273,10 @@ DIGITS: dict[str, Callable[..., Any]] = {
     "logical_and": lambda a, b: bool(a and b),
     "logical_or": lambda a, b: bool(a or b),
     "logical_not": operator.not_,
+    "solve": matrices.solve_digits,
+    "cholesky": lambda a: matrices.cholesky(mpmath.sqrt, a),
+    "eigenvalues": lambda a: matrices.eigh_digits(a)[0],
+    "eigenvectors": lambda a: matrices.eigh_digits(a)[1],
 }
 
 

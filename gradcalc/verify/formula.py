@@ -12,16 +12,21 @@ from sympy.printing.str import StrPrinter
 
 from gradcalc.verify.arithmetic import (
     DIGITS,
-    NoFormulaError,
+    beta,
     ceil,
+    detach,
     floor,
+    gamma,
+    lgamma,
     maximum,
     minimum,
+    polygamma,
     real,
     round_,
     sign,
     trunc,
 )
+from gradcalc.verify.matrices import NoFormulaError, eigenvalue, eigenvalue_digits
 
 
 class Formula:
@@ -59,7 +64,9 @@ class Formula:
 
     def __str__(self) -> str:
         # A Dirac delta is 0 but at a kink, where a formula is not the whole truth anyway.
-        shown = self.expr.xreplace(dict.fromkeys(self.expr.atoms(sympy.DiracDelta), sympy.S.Zero))
+        zeros = dict.fromkeys(self.expr.atoms(sympy.DiracDelta), sympy.S.Zero)
+        numbers = {n: _as_written(n) for n in self.expr.atoms(sympy.Rational) if _is_float(n)}
+        shown = self.expr.xreplace({**zeros, **numbers})
         return str(_Printer({"order": "none"}).doprint(shown))
 
 
@@ -76,8 +83,39 @@ class _Printer(StrPrinter):
     def _print_Relational(self, expr: sympy.Rel) -> str:
         return f"{self._print(expr.lhs)} {expr.rel_op} {self._print(expr.rhs)}"
 
+    def _print_And(self, expr: sympy.And) -> str:
+        return self._joined(" & ", expr)
+
+    def _print_Or(self, expr: sympy.Or) -> str:
+        return self._joined(" | ", expr)
+
+    def _joined(self, operator: str, expr: sympy.Basic) -> str:
+        """Conditions, each in parentheses: Python's & and | bind more tightly than comparisons."""
+        ordered = sorted(expr.args, key=sympy.default_sort_key)
+        return operator.join(f"({self._print(part)})" for part in ordered)
+
+    def _print_Heaviside(self, expr: sympy.Heaviside) -> str:
+        return f"where({self._print(expr.args[0])} > 0, 1, 0)"
+
+    def _print_Function(self, expr: sympy.Function) -> str:
+        name = expr.func.__name__.removesuffix("_")  # of round_, which shadows nothing so
+        return f"{name}({', '.join(self._print(a) for a in expr.args)})"
+
     def _print_Abs(self, expr: sympy.Abs) -> str:
         return f"abs({self._print(expr.args[0])})"
+
+    def _print_polygamma(self, expr: sympy.polygamma) -> str:
+        n, x = expr.args
+        return f"digamma({self._print(x)})" if n == 0 else str(self._print_Function(expr))
+
+    def _print_sinc(self, expr: sympy.sinc) -> str:
+        return f"sinc({self._print(expr.args[0] / sympy.pi)})"  # NumPy's has pi inside
+
+    def _print_eigenvalue(self, expr: eigenvalue) -> str:
+        k, n, *elements = expr.args
+        texts = [self._print(element) for element in elements]
+        rows = [f"[{', '.join(texts[i : i + int(n)])}]" for i in range(0, len(texts), int(n))]
+        return f"eigvalsh([{', '.join(rows)}])[{k}]"
 
     def _print_Dummy(self, expr: sympy.Dummy) -> str:
         return str(expr.name)
@@ -91,10 +129,20 @@ class _Printer(StrPrinter):
     def _print_ComplexInfinity(self, expr: sympy.Expr) -> str:
         return "inf"
 
-    def _print_Rational(self, expr: sympy.Rational) -> str:
-        if expr.q & (expr.q - 1) == 0 and expr.q > 64:
-            return "pi" if float(expr) == math.pi else repr(float(expr))
-        return str(super()._print_Rational(expr))
+
+def _is_float(number: sympy.Rational) -> bool:
+    """Is it a float64 that is no plain fraction, or an integer of many digits?"""
+    return bool((number.q & (number.q - 1) == 0 and number.q > 64) or abs(number.p) >= 10**17)
+
+
+def _as_written(number: sympy.Rational) -> sympy.Expr:
+    """A symbol that is spelled as people would write the number."""
+    size = abs(number)
+    near = float(size) if size < sympy.Float("1e308") else math.inf
+    text = "pi" if near == math.pi else repr(near)
+    if math.isinf(near):
+        text = str(mpmath.nstr(mpmath.mpf(size.p) / size.q, 17))
+    return sympy.sign(number) * sympy.Symbol(text)
 
 
 def _atom(value: sympy.Basic) -> Any:
@@ -152,6 +200,13 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     sympy.And: lambda *conditions: all(conditions),
     sympy.Or: lambda *conditions: any(conditions),
     sympy.Not: operator.not_,
+    detach: DIGITS["detach"],
+    sympy.erfc: DIGITS["erfc"],
+    **dict.fromkeys((gamma, sympy.gamma), DIGITS["gamma"]),
+    **dict.fromkeys((lgamma, sympy.loggamma), DIGITS["lgamma"]),
+    **dict.fromkeys((polygamma, sympy.polygamma), DIGITS["polygamma"]),
+    **dict.fromkeys((beta, sympy.beta), DIGITS["beta"]),
+    eigenvalue: eigenvalue_digits,
 }
 
 

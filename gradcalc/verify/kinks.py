@@ -7,7 +7,7 @@ import numpy as np
 
 from gradcalc.compute.evaluate import evaluate, needed
 from gradcalc.graph import Array, Node
-from gradcalc.primitives.rule import Elementwise, Reduction
+from gradcalc.primitives.rule import Elementwise, General, Reduction
 
 NEAR = 1e-9  # of a kink: both sides are looked at; a look too many costs time only
 
@@ -21,6 +21,8 @@ def kinks(node: Node) -> Sequence[Node]:
         return row.kinks(*node.inputs)
     if isinstance(row, Reduction) and row.kinks:
         return row.kinks(node.inputs[0], node, *node.params)
+    if isinstance(row, General) and row.kinks:
+        return row.kinks(node)
     return ()
 
 

@@ -10,10 +10,11 @@ import numpy as np
 import sympy
 
 from gradcalc.compute.evaluate import evaluate, evaluate_with, needed
-from gradcalc.graph import CONSTANT, LEAF, Array, Node, ops
-from gradcalc.primitives.linalg import Product
+from gradcalc.graph import CONSTANT, LEAF, TRUTH, Array, Node, ops, size_of
+from gradcalc.primitives.products import Product
 from gradcalc.primitives.reductions import sum_
-from gradcalc.primitives.rule import Elementwise, Reduction
+from gradcalc.primitives.rule import Elementwise, General, Reduction
+from gradcalc.primitives.scans import cumsum, exclusive_sum
 from gradcalc.verify.arithmetic import Digits, Symbols
 
 LONGEST = 10_000  # operations of one element, written out
@@ -46,7 +47,7 @@ def lower(outputs: Sequence[Node]) -> Lowered:
     sources = {n for n in nodes if n.primitive is LEAF}
     pointwise = all(isinstance(n.primitive, Elementwise) or not n.inputs for n in nodes)
     if pointwise:
-        sources |= {n for n in nodes if n.primitive is CONSTANT and n.shape}
+        sources |= {n for n in nodes if n.primitive in (CONSTANT, TRUTH) and n.shape}
     sources |= set(_unwieldy(nodes))
     _refuse_large(nodes, outputs, pointwise)
     symbols = {n: _symbol(n) if pointwise or not n.shape else _elements(n) for n in sources}
@@ -79,7 +80,7 @@ def _name(node: Node) -> str:
 def _symbol(node: Node) -> sympy.Symbol:
     # Two constants may be written alike; a leaf is known by its name.
     kind = sympy.Symbol if node.primitive is LEAF else sympy.Dummy
-    return kind(_name(node), real=True)
+    return kind(_name(node), real=None if node.truth else True)
 
 
 def _elements(node: Node) -> Array:
@@ -95,7 +96,8 @@ def _refuse_large(nodes: Sequence[Node], outputs: Sequence[Node], pointwise: boo
     length: dict[Node, int] = {}
     for node in nodes:
         inner = sum(length[i] for i in set(node.inputs))  # y*y is y**2
-        length[node] = _terms(node) * (inner + isinstance(node.primitive, (Elementwise, Reduction)))
+        counts = isinstance(node.primitive, (Elementwise, Reduction, General))
+        length[node] = _terms(node) * (inner + counts)
         if length[node] > LONGEST:
             raise TooLargeError("the formula is too long to write out")
     if not pointwise and sum(length[n] * n.size for n in outputs) > WIDEST:
@@ -108,12 +110,17 @@ def _terms(node: Node) -> int:
         return max(1, node.inputs[0].size // max(1, node.size))
     if isinstance(node.primitive, Product):
         return max(1, node.inputs[-1].shape[-2])
+    if isinstance(node.primitive, General):
+        axes = node.primitive.mixes(node)
+        return max(1, size_of(tuple(node.shape[axis] for axis in axes)))
+    if node.primitive in (cumsum, exclusive_sum):
+        return max(1, node.size)
     return 1
 
 
 def exact(values: Mapping[Node, Array], node: Node) -> Array:
     """The numbers of a source: float64, or mpf for a constant that float64 cannot hold."""
-    if node.primitive is LEAF or node.primitive is CONSTANT:
+    if node.primitive in (LEAF, CONSTANT, TRUTH):
         return np.asarray(values[node] if node.primitive is LEAF else node.params[0].array)
     with mpmath.workdps(MANY):
         many = np.asarray(evaluate_with(Digits(), [node], {})[0], dtype=object)

@@ -18,7 +18,6 @@ import sympy
 
 from gradcalc.compute.evaluate import evaluate, needed
 from gradcalc.graph import Array, Node, size_of
-from gradcalc.verify.arithmetic import NoFormulaError
 from gradcalc.verify.deadline import TimeIsUpError, time_limit
 from gradcalc.verify.entry import FULL, STEP, Claim, Entry, agreement, leaps, settled
 from gradcalc.verify.exact import Exact
@@ -26,6 +25,7 @@ from gradcalc.verify.findings import WRONG_RULE, Check, Finding
 from gradcalc.verify.jacobian import Jacobian, Term
 from gradcalc.verify.kinks import NEAR, tied, to_kinks
 from gradcalc.verify.lower import TooLargeError
+from gradcalc.verify.matrices import NoFormulaError
 
 GOOD = 14.0  # digits from which an agreement needs no second look
 POOR = 8.0  # digits below which a value is reported as badly rounded
@@ -164,7 +164,8 @@ class _Judge:
             if verdict is not None:
                 return verdict
         nan = any(math.isnan(self._output(term)) for term in entry.terms)
-        if nan and not self._is_real(entry, 0):
+        steps = (0, -entry.step, entry.step)
+        if nan and not any(self._is_real(entry, step) for step in steps):
             return 0.0, _finding(entry, self._without_sides(entry))
         true = entry.true()
         if entry.distance == 1.0 or not mpmath.isfinite(true):
