@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gradcalc.compute.evaluate import evaluate
-from gradcalc.errors import GradcalcError, Source, did_you_mean, whole
+from gradcalc.errors import GradcalcError, Source, Span, did_you_mean, whole
 from gradcalc.graph import Array, Node, as_number
 from gradcalc.language.compiler import compile_program
 from gradcalc.language.draws import Draws
 from gradcalc.language.interpreter import run
 from gradcalc.language.literals import Weights
 from gradcalc.language.trace import Trace
+from gradcalc.origins import Origin, origin_of
 from gradcalc.passes import Backward, Leaves, added, backward
 from gradcalc.verify.findings import Check
 
@@ -65,10 +65,11 @@ class Pass(NamedTuple):
 
 
 class Note(NamedTuple):
-    """Something that a reader of the result should know."""
+    """Something that a reader of the result should know; ``span``: about which part of the text."""
 
     code: str
     message: str
+    span: Span | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ class Result:
 
     outputs: the values of the weighted outputs. gradients: the leaves' state after the last pass;
     None for a leaf that no weighted output depends on. mismatches: leaves that differ from
-    ``expect``. unused: leaves that the program does not name.
+    ``expect``. unused: leaves that the program does not name. origins: of the first element of a
+    leaf's gradient that is not finite, where it is known.
     """
 
     problem: Problem
@@ -87,6 +89,7 @@ class Result:
     check: Check
     mismatches: Sequence[str]
     unused: Sequence[str]
+    origins: Mapping[str, Origin]
 
     @cached_property
     def warnings(self) -> Sequence[Note]:
@@ -94,11 +97,15 @@ class Result:
         found = [Note("unused-leaf", f"the program does not use '{name}'") for name in self.unused]
         for name, gradient in self.gradients.items():
             if gradient is not None and not np.all(np.isfinite(gradient)):
-                index = tuple(int(i) for i in np.argwhere(~np.isfinite(gradient))[0])
+                index = _first_not_finite(gradient)
                 where = f" at [{', '.join(map(str, index))}]" if index else ""
                 word = "nan" if np.isnan(np.asarray(gradient)[index]) else "infinite"
                 message = f"the gradient of '{name}' is {word}{where}"
-                found.append(Note("non-finite-gradient", message))
+                origin = self.origins.get(name)
+                if origin is not None:
+                    message += f": it begins in {origin}"
+                span = origin.span if origin else None
+                found.append(Note("non-finite-gradient", message, span))
         draws = self.problem.draws
         if draws.used and draws.chosen:
             message = f"the random numbers can be had again by --seed {draws.seed}"
@@ -152,7 +159,26 @@ def solve(problem: Problem) -> Result:
         check,
         mismatches,
         [name for name in problem.at if name not in done.trace.program.read],
+        _origins(done, gradients),
     )
+
+
+def _first_not_finite(gradient: Array) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argwhere(~np.isfinite(gradient))[0])
+
+
+def _origins(done: _Computed, gradients: Mapping[str, Array | None]) -> dict[str, Origin]:
+    """Where the first nan or infinity of each gradient comes from."""
+    found = {}
+    for name, gradient in gradients.items():
+        node = done.state[name]
+        if gradient is None or node is None or np.all(np.isfinite(gradient)):
+            continue
+        program, index = done.trace.program, _first_not_finite(gradient)
+        origin = origin_of(program, node, index, done.outputs, done.trace.values)
+        if origin is not None:
+            found[name] = origin
+    return found
 
 
 def _compute(problem: Problem) -> _Computed:
@@ -180,7 +206,7 @@ def _compute(problem: Problem) -> _Computed:
         *(g for p in passes for g in p.gradients.values()),
     ]
     nodes = list(dict.fromkeys(node for node in wanted if node is not None))
-    values = dict(zip(nodes, evaluate(nodes, trace.values), strict=True))
+    values = dict(zip(nodes, trace.compute(nodes), strict=True))
     return _Computed(trace, leaves, passes, state, outputs, values)
 
 

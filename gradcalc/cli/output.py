@@ -2,14 +2,14 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 import typer
 
-from gradcalc.errors import GradcalcError, printable
-from gradcalc.problem import Note, Result
+from gradcalc.errors import GradcalcError, printable, underline
+from gradcalc.problem import Result
 from gradcalc.render.report import show_result
 
 FAILED, WRONG_INPUT, CLOSED_PIPE = 1, 2, 141
@@ -24,14 +24,17 @@ def print_result(result: Result, digits: int, as_json: bool) -> None:
         return
     with to_stdout():
         show_result(result, digits)
-    note(result.warnings)
+    note(result)
 
 
-def note(warnings: Sequence[Note], name: str = "") -> None:
+def note(result: Result, name: str = "") -> None:
     """Prints warnings to standard error; ``name`` says of which problem."""
-    for warning in warnings:
-        place = f"{name}: " if name else ""
-        print(printable(f"note: {place}{warning.message}"), file=sys.stderr)
+    place = f"{name}: " if name else ""
+    for warning in result.warnings:
+        lines = [f"note: {place}{warning.message}"]
+        if warning.span is not None:
+            lines += underline(result.problem.expr.text, warning.span)
+        print(printable("\n".join(lines)), file=sys.stderr)
 
 
 def print_error(error: GradcalcError) -> None:

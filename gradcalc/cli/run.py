@@ -35,7 +35,7 @@ def run(
         if isinstance(outcome.result, GradcalcError):
             print_error(outcome.result)
         elif not as_json:
-            note(outcome.result.warnings, outcome.name)
+            note(outcome.result, outcome.name)
         outcomes.append(outcome)
     if not as_json:
         with to_stdout():

@@ -10,7 +10,7 @@ import numpy as np
 from gradcalc.batch import Outcome
 from gradcalc.errors import GradcalcError
 from gradcalc.graph import Array
-from gradcalc.problem import Result
+from gradcalc.problem import Note, Result
 from gradcalc.verify.findings import Check, Finding
 
 SCHEMA = "gradcalc.result/1"
@@ -45,8 +45,13 @@ def result_record(result: Result) -> dict[str, Any]:
             for one in result.passes
         ],
         "check": _check(result.check),
-        "warnings": [{"code": w.code, "message": w.message} for w in result.warnings],
+        "warnings": [_warning(warning) for warning in result.warnings],
     }
+
+
+def _warning(note: Note) -> dict[str, Any]:
+    record = {"code": note.code, "message": note.message}
+    return record if note.span is None else {**record, "span": note.span._asdict()}
 
 
 def error_record(error: GradcalcError, name: str | None = None) -> dict[str, Any]:
