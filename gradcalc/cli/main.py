@@ -10,6 +10,7 @@ import typer
 from gradcalc import __version__
 from gradcalc.cli.eval import evaluate
 from gradcalc.cli.expressions import ExpressionCommand
+from gradcalc.cli.functions import functions
 from gradcalc.cli.run import run
 from gradcalc.errors import printable
 
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 app.command("eval", cls=ExpressionCommand)(evaluate)
 app.command("run")(run)
+app.command("functions")(functions)
 
 
 def _version(wanted: bool) -> None:
