@@ -11,6 +11,7 @@ import sympy
 from gradcalc.compute.evaluate import evaluate
 from gradcalc.derive.reverse import seed, vjp
 from gradcalc.graph import PRIMITIVES, Graph, Node
+from gradcalc.primitives import gamma, special
 from gradcalc.primitives.rule import Elementwise, Reduction
 from gradcalc.verify.arithmetic import Symbols
 from gradcalc.verify.entry import settled
@@ -18,6 +19,11 @@ from gradcalc.verify.formula import Formula
 
 ELEMENTWISE = [row for row in PRIMITIVES.values() if isinstance(row, Elementwise)]
 SMOOTH = [row for row in ELEMENTWISE if any(row.partials)]
+SPECIAL = [
+    row
+    for row in SMOOTH
+    if next(filter(None, row.partials)).__module__ in (special.__name__, gamma.__name__)
+]
 REDUCTIONS = [row for row in PRIMITIVES.values() if isinstance(row, Reduction)]
 
 # Ordinary values, tails, and what is next to nothing: on both sides of 0.
@@ -26,12 +32,25 @@ SIZES += [9.0, 19.5, 40.0, 300.0, 354.9, 700.0, 744.0, 1e5, 1e10, 1e100, 1e200, 
 DENORMAL = 1e-320  # an error that only numbers without full precision have
 POINTS = [sign * size for size in SIZES for sign in (1.0, -1.0)]
 
+# Beside the poles and roots of the gamma functions and at the ends of erfinv, for special rows.
+BESIDE = [-0.999, -0.9999999, 0.999, 0.9999999, 1.0000001, 1.4616321, -0.504083]
+BESIDE += [26.5, -26.5, 37.5, -37.5, 170.3, -170.3, -99999.5]
+ORDERS = [0.0, 1.0, 2.0, 3.0, 15.0, 16.0, 40.0]
+SMALL_INPUTS = [[0.0, 1.0, 2.0], *[[s for s in SIZES if 1e-3 <= s < 400.0]] * 2]
+INPUTS = {
+    "polygamma": [ORDERS, POINTS + BESIDE],
+    "_polygamma": [ORDERS, POINTS + BESIDE],
+    "_psi_slope": SMALL_INPUTS,  # beyond, its slope by b overflows, which mixed derivatives have
+}
+
 
 def points(row: Elementwise) -> list[np.ndarray[Any, Any]]:
     """Arrays of inputs for ``row``, inside its domain and off its kinks."""
     arity = len(row.partials) - row.conditions
     few = POINTS if arity < 3 else POINTS[9::6]  # the product of three lists is long
-    values = np.array(list(product(few, repeat=arity))).T
+    if row in SPECIAL:
+        few = (POINTS if arity == 1 else POINTS[::3]) + BESIDE
+    values = np.array(list(product(*INPUTS.get(row.name, [few] * arity)))).T
     conditions = [np.arange(values.shape[1]) % 2 == 0] * row.conditions
     graph = Graph()
     leaves = [graph.leaf(f"x{i}", v.shape) for i, v in enumerate(values)]
@@ -88,8 +107,25 @@ def truth(inputs: list[Any], formula: Formula, point: tuple[Any, ...]) -> Any:
     return settled(lambda: formula(dict(zip(inputs, numbers, strict=True))))
 
 
-def ulps(ours: float, true: Any) -> float:
-    """How many units in the last place of the true value lie between it and ``ours``."""
+def _reflected(n: Any, x: Any) -> Any:
+    """Of the two terms of polygamma at x < 0, which cancel at a root, the one that is simple."""
+    return mpmath.psi(n, 1 - x) if x < 0 else 0
+
+
+# Slopes that have roots, by row and input: a term of theirs, which is the larger one at a root.
+TERMS: dict[tuple[str, int], Callable[..., Any]] = {
+    ("lgamma", 0): lambda x: _reflected(0, x),
+    ("gamma", 0): lambda x: mpmath.gamma(x) * _reflected(0, x),
+    ("_gamma", 0): lambda x: mpmath.gamma(x) * _reflected(0, x),
+    ("_psi_slope", 2): lambda n, a, b: mpmath.psi(int(n) + 1, mpmath.mpf(a) + b) / b,
+}
+
+
+def ulps(ours: float, true: Any, term: Any = 0) -> float:
+    """How many units in the last place of the true value lie between it and ``ours``.
+
+    The units are those of ``term``, if that is larger.
+    """
     if mpmath.isnan(true) and np.isinf(ours):
         return 0.0  # a pole, at the end of a domain
     nearest = float(true)
@@ -100,4 +136,4 @@ def ulps(ours: float, true: Any) -> float:
     error = abs(mpmath.mpf(ours) - true)
     if error < DENORMAL:
         return 0.0
-    return float(error / mpmath.mpf(float(np.spacing(abs(nearest)))))
+    return float(error / mpmath.mpf(float(np.spacing(max(abs(nearest), abs(float(term)))))))

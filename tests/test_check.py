@@ -11,7 +11,7 @@ from rows import SMOOTH
 
 from gradcalc.errors import Source
 from gradcalc.graph import PRIMITIVES
-from gradcalc.language.functions import FUNCTIONS
+from gradcalc.language.functions.registry import FUNCTIONS
 from gradcalc.primitives.rule import Elementwise
 from gradcalc.problem import Problem, Result, solve
 
@@ -40,6 +40,8 @@ def checked(expr: str, weights: Any = None, **at: Any) -> Result:
         ("where(x == 0, 1, (exp(x) - 1)/x)", 0.0, "removable singularity", 0.5, None, None),
         ("sign(x)*log(abs(x) + sqrt(x*x + 1))", 0.0, "removable singularity", 1.0, None, None),
         ("relu(x) - relu(-x)", 0.0, "removable singularity", 1.0, None, None),
+        ("sin(x)/x", 0.0, "removable singularity", 0.0, None, None),
+        ("gamma(x)", -1.0, "pole", None, np.inf, np.inf),
         ("sqrt(x)**2", 0.0, "removable singularity", 1.0, None, None),
         ("x*9**9**9", 1.0, "overflow", "4.28", None, None),
         ("(1 + x) - 1 - x + 1e-20*x", 0.1, "rounded", 1e-20, None, None),
@@ -156,7 +158,7 @@ PARTIALS = [
     (row, position)
     for row in SMOOTH
     for position, partial in enumerate(row.partials)
-    if partial and row.name not in FLAT
+    if partial and row.name not in FLAT and not row.name.startswith("_")
 ]
 # Programs on which the partial at a position counts, where "f(x, b)" at (0.7, 0.3) is none.
 CALLS = {
@@ -169,6 +171,7 @@ CALLS = {
     ("where", 1): "where(x > 0, x, b)",
     ("where", 2): "where(x < 0, b, x)",
     ("arccosh", 0): "arccosh(1 + x)",
+    ("polygamma", 1): "polygamma(2, x)",
 }
 
 

@@ -17,6 +17,11 @@ def test_readme_prints_what_it_says(block: str, tmp_path: Path) -> None:
         assert printed == expected, command
 
 
+def test_the_reference_is_that_of_the_functions() -> None:
+    printed, _ = shell("gradcalc functions --markdown", ROOT)
+    assert README.endswith(printed.rstrip() + "\n")
+
+
 @pytest.mark.parametrize("path", ERRORS, ids=lambda path: path.stem)
 def test_an_error_names_the_cause_the_place_and_the_mend(path: Path, tmp_path: Path) -> None:
     for command, expected in examples(path.read_text()):

@@ -14,7 +14,7 @@ from gradcalc.errors import GradcalcError, Source
 from gradcalc.graph import Node
 from gradcalc.language.compiler import compile_program
 from gradcalc.language.draws import Draws
-from gradcalc.language.functions import FUNCTIONS
+from gradcalc.language.functions.registry import FUNCTIONS
 from gradcalc.language.interpreter import run
 from gradcalc.language.trace import Trace
 from gradcalc.problem import Problem, solve

@@ -1,5 +1,6 @@
 """One loop over all rows: partials against SymPy at 50 digits, transposes against their rows."""
 
+import time
 from itertools import product
 from typing import Any
 
@@ -7,18 +8,37 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
-from rows import ELEMENTWISE, REDUCTIONS, SMOOTH, formulas, gradients, points, truth, ulps
+from rows import (
+    ELEMENTWISE,
+    INPUTS,
+    REDUCTIONS,
+    SMOOTH,
+    SPECIAL,
+    TERMS,
+    formulas,
+    gradients,
+    points,
+    truth,
+    ulps,
+)
+from scipy import special
 
 from gradcalc.compute.evaluate import evaluate
 from gradcalc.derive.reverse import seed, vjp
 from gradcalc.graph import PRIMITIVES, Graph
-from gradcalc.primitives.linalg import Product
-from gradcalc.primitives.rule import Elementwise, Linear, Reduction
+from gradcalc.primitives.products import Product
+from gradcalc.primitives.rule import Elementwise, General, Linear, Reduction
 from gradcalc.primitives.shapes import Index
-from gradcalc.verify.arithmetic import Symbols
+from gradcalc.verify.arithmetic import Digits, Symbols
 from gradcalc.verify.formula import Formula
+from gradcalc.verify.lower import lower
 
 LIMIT = 8  # units in the last place
+LIMIT_OF_SPECIAL = 64
+
+
+def limit(row: Elementwise) -> int:
+    return LIMIT_OF_SPECIAL if row in SPECIAL else LIMIT
 
 
 @pytest.mark.parametrize("row", SMOOTH, ids=repr)
@@ -26,13 +46,15 @@ def test_partials_are_sympys_over_the_domain(row: Elementwise) -> None:
     values = points(row)
     inputs, slopes = formulas(row)
     assert values[-1].size >= 10
-    for ours, slope in zip(gradients(row, values), slopes, strict=True):
+    for i, (ours, slope) in enumerate(zip(gradients(row, values), slopes, strict=True)):
+        term = TERMS.get((row.name, i), lambda *point: 0)
         for number, *point in zip(ours, *values, strict=True):
             true = truth(inputs, slope, tuple(point))
-            assert ulps(number, true) <= LIMIT, (point, number, true)
+            assert ulps(number, true, term(*point)) <= limit(row), (point, number, true)
 
 
-@pytest.mark.parametrize("row", SMOOTH, ids=repr)
+# Rows with ``_`` serve first partials; their own are met in the second ones of the other rows.
+@pytest.mark.parametrize("row", [r for r in SMOOTH if not r.name.startswith("_")], ids=repr)
 def test_second_partials_are_sympys(row: Elementwise) -> None:
     values = points(row)
     inputs, slopes = formulas(row, order=2)
@@ -55,7 +77,7 @@ def outside(row: Elementwise) -> list[np.ndarray[Any, Any]] | None:
     inside = row.domain(*[graph.constant(True)] * row.conditions, *leaves)
     if inside is True:
         return None
-    for numbers in product((-2.5, -0.5, 1.5), repeat=arity):
+    for numbers in product((-2.5, -0.5, 1.5, -2.0), repeat=arity):
         point = [np.array(number) for number in numbers]
         if not evaluate([inside], dict(zip(leaves, point, strict=True)))[0]:
             return point
@@ -68,8 +90,22 @@ def test_outside_the_domain_value_and_gradient_are_nan(row: Elementwise) -> None
     assert point is not None
     with np.errstate(invalid="ignore"):
         assert np.isnan(row.forward(*point))
-    for gradient in gradients(row, point):
-        assert np.isnan(gradient)
+    for gradient, partial in zip(
+        gradients(row, point), row.partials[row.conditions :], strict=True
+    ):
+        assert np.isnan(gradient) or partial is None
+
+
+# Where SciPy's or NumPy's own values are worse than the limit, and why.
+POOR: dict[str, Any] = {
+    "lgamma": lambda x: abs(x - 1) < 0.01,  # a root
+    "digamma": lambda x: x < 0 and abs(x - round(x)) < 0.01,  # a pole
+    "polygamma": lambda n, x: n == 0 and x < 0 and abs(x - round(x)) < 0.01,
+    "_polygamma": lambda n, x: n == 0 and x == -0.504083,  # a root
+    "ndtr": lambda x: x < -9,  # x/sqrt(2) is rounded, and squared
+    "beta": lambda a, b: max(a, b) > 26,  # by logarithms, which cancel
+    "sinc": lambda x: abs(x) > 0.9,  # pi x is rounded
+}
 
 
 @pytest.mark.parametrize("row", SMOOTH, ids=repr)
@@ -79,7 +115,23 @@ def test_values_are_the_twins(row: Elementwise) -> None:
     with np.errstate(all="ignore"):
         found = row.forward(*values)
     for number, *point in zip(found, *values, strict=True):
-        assert ulps(number, truth(inputs, value, tuple(point))) <= LIMIT, point
+        if row.name not in POOR or not POOR[row.name](*point):
+            assert ulps(number, truth(inputs, value, tuple(point))) <= limit(row), point
+
+
+SCIPYS = {"lgamma": "gammaln"}  # names that differ
+
+
+@pytest.mark.parametrize("row", [r for r in SPECIAL if not r.name.startswith("_")], ids=repr)
+def test_values_are_scipys_bit_for_bit(row: Elementwise) -> None:
+    """Where it has any: with orders other than 0 it is not asked at x < 0."""
+    values = points(row)
+    if row.name == "polygamma":
+        orders, x = values
+        values = [array[(orders == 0.0) | (x > 0.0)] for array in values]
+    with np.errstate(all="ignore"):
+        theirs = getattr(special, SCIPYS.get(row.name, row.name))(*values)
+        np.testing.assert_array_equal(row.forward(*values), theirs)
 
 
 @pytest.mark.parametrize("row", [r for r in ELEMENTWISE if hasattr(np, r.name)], ids=repr)
@@ -87,6 +139,32 @@ def test_values_are_numpys_bit_for_bit(row: Elementwise) -> None:
     values = points(row)
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(row.forward(*values), getattr(np, row.name)(*values))
+
+
+WILD = [0.0, -3.0, -1e10 + 0.5, np.inf, np.nan]
+WILD += [s * x for x in (1e300, 1e154, 2.0**52, 300.3, 1 - 2.0**-53, 1e-300) for s in (1, -1)]
+
+
+@pytest.mark.parametrize("row", SPECIAL, ids=repr)
+def test_twins_of_special_rows_end_soon(row: Elementwise) -> None:
+    """Of what has no value, or too large a one, too."""
+    arithmetic = Digits()
+    twin = getattr(arithmetic, row.twin) if isinstance(row.twin, str) else row.twin
+    before = () if isinstance(row.twin, str) else (arithmetic,)
+    first = [1.0, 1e10] if row.name in INPUTS else WILD
+    for point in product(*[first, WILD, WILD][: len(row.partials)]):
+        for digits in (50, 400):
+            start = time.perf_counter()
+            with mpmath.workdps(digits):
+                arithmetic.call(twin, *before, *map(mpmath.mpf, point))
+            assert time.perf_counter() - start < 1, (point, digits)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_the_twin_of_polygamma_at_negative_numbers_is_mpmaths(n: int) -> None:
+    with mpmath.workdps(50):
+        for x in map(mpmath.mpf, (-1e-9, -0.504083, -0.999, -3.7, -19.5)):
+            assert mpmath.almosteq(Digits().polygamma(n, x), mpmath.psi(n, x), 1e-40)
 
 
 SHAPES = [((), (3,)), ((3,), ()), ((2, 1), (1, 3)), ((1,), (0,)), ((2, 3), (3,))]
@@ -156,7 +234,9 @@ LINEAR: dict[str, tuple[list[Any], tuple[Any, ...]]] = {
     "transpose": ([A.reshape(1, 2, 3)], ((2, 0, 1),)),
     "index": ([A], (Index((np.array([1, 1, 0]), slice(None, None, -2))),)),
     "scatter": ([np.arange(3.0)], ((4,), Index((np.array([1, 1, 0]),)))),
-    "stack": ([A, 2 * A], (1,)),
+    "concatenate": ([A, 2 * A[:, :1]], (1,)),
+    "cumsum": ([A], (1, False)),
+    "exclusive_sum": ([A.reshape(2, 3, 1)], ((0, 1),)),
     "matmul": ([A, B], ()),
     "masked_matmul": ([A > 0, B < 0.5, A, B], ()),
 }
@@ -180,7 +260,7 @@ def test_a_transpose_is_the_adjoint_of_its_row(name: str) -> None:
         pulled = vjp([(node, seed(node, w))], [leaf])[leaf]
         assert pulled is not None
         known = dict(zip(inputs, values, strict=True))
-        if name == "stack":  # linear in both together: the others are 0
+        if name == "concatenate":  # linear in both together: the others are 0
             known.update({n: np.zeros(n.shape) for n in inputs if n is not leaf})
         value, adjoint = evaluate([node, pulled], known)
         np.testing.assert_allclose(
@@ -188,7 +268,97 @@ def test_a_transpose_is_the_adjoint_of_its_row(name: str) -> None:
         )
 
 
+S = np.array([[[4.0, 1.0], [1.0, 3.0]], [[2.0, -0.5], [-0.5, 1.5]]])  # symmetric, positive
+GENERAL: dict[str, tuple[list[Any], tuple[Any, ...]]] = {
+    "softmax": ([A], ((1,),)),
+    "log_softmax": ([np.array([[40.0, 0.0, -700.0]])], ((0, 1),)),
+    "solve": ([S + np.array([[0.0, 1.0], [0.0, 0.0]]), A], ()),
+    "cholesky": ([S], ()),
+    "eigenvalues": ([S], ()),
+    "eigenvectors": ([S], ()),
+}
+UNWRITTEN = "eigenvectors"  # without a formula: see the next test
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("name", [name for name in GENERAL if name != UNWRITTEN])
+def test_gradients_of_general_rows_are_sympys(name: str, order: int) -> None:
+    """Of sum(w*y) by each element; of order 2, of the sum of the squares of those."""
+    values, params = GENERAL[name]
+    row = PRIMITIVES[name]
+    graph = Graph()
+    leaves = [graph.leaf(f"x{i}", v.shape) for i, v in enumerate(values)]
+    node = row(*leaves, params=params)
+    w = np.linspace(0.5, 2.0, node.size).reshape(node.shape)
+    lowered = lower([node])
+    target = sum(np.ravel(w * lowered.expressions[0]))
+    ours = vjp([(node, seed(node, w))], leaves)
+    if order == 2:
+        first = ours[leaves[0]]
+        assert first is not None
+        square = first * first
+        ours = vjp([(square, seed(square, np.ones(square.shape)))], leaves)
+        target = sum(sympy.diff(target, x) ** 2 for x in np.ravel(lowered.symbols[leaves[0]]))
+    symbols = [symbol for leaf in leaves for symbol in np.ravel(lowered.symbols[leaf])]
+    point = np.concatenate([v.ravel() for v in values])
+    known = dict(zip(leaves, values, strict=True))
+    found = [np.ravel(evaluate([ours[leaf]], known)[0]) for leaf in leaves if ours[leaf]]
+    for number, symbol in zip(np.concatenate(found), symbols, strict=True):
+        true = truth(symbols, Formula(sympy.diff(target, symbol)), tuple(point))
+        if order == 1:
+            assert ulps(number, true) <= LIMIT, symbol
+        else:
+            np.testing.assert_allclose(number, float(true), rtol=1e-12, atol=1e-12)
+
+
+def test_gradients_of_eigenvectors_are_differences() -> None:
+    """Of sum(w*V) by each element of a symmetric matrix, by mpmath at 60 digits."""
+    a = np.array([[2.0, 0.5, -1.0], [0.5, 1.0, 0.3], [-1.0, 0.3, -0.7]])
+    w = np.arange(1.0, 10.0).reshape(3, 3)
+    (ours,) = gradients(lambda x: PRIMITIVES["eigenvectors"](x) * x.graph.constant(w), [a])
+    signs = np.sign(np.linalg.eigh(a)[1][0])  # the first row tells LAPACK's choice
+
+    def total(matrix: Any) -> Any:
+        vectors = np.array(mpmath.eigsy(matrix)[1].tolist(), dtype=object)
+        return np.sum(w * vectors * np.sign(vectors[0]) * signs)
+
+    with mpmath.workdps(60):
+        step = mpmath.mpf(10) ** -20
+        for i, j in np.ndindex(a.shape):
+            moved = []
+            for side in (step, -step):
+                matrix = mpmath.matrix(a.tolist())
+                matrix[i, j] += side / 2
+                matrix[j, i] += side / 2
+                moved.append(total(matrix))
+            assert ulps(ours[i, j], (moved[0] - moved[1]) / (2 * step)) <= 32
+
+
+FINITE = [s * x for x in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 300.5) for s in (1.0, -1.0)]
+BY_ZERO = ("divide", "fmod", "remainder", "floor_divide")  # 0/0 is nan, and no end of a domain
+PUBLIC = [row for row in ELEMENTWISE if not row.name.startswith("_")]
+
+
+@pytest.mark.parametrize("row", PUBLIC, ids=repr)
+def test_a_row_is_real_inside_its_domain_and_nowhere_else(row: Elementwise) -> None:
+    """So that a row without a domain of its own fails, if it has one."""
+    points = np.array(list(product(FINITE, repeat=len(row.partials))))
+    if row.name in BY_ZERO:
+        points = points[points[:, 1] != 0.0]
+    graph = Graph()
+    leaves = [graph.leaf(f"x{i}", (len(points),)) for i in range(points.shape[1])]
+    inside = row.domain(*leaves)
+    known = dict(zip(leaves, points.T, strict=True))
+    found = evaluate([inside], known)[0] if inside is not True else np.ones(len(points), bool)
+    with np.errstate(all="ignore"):
+        values = row.forward(*points.T)
+    assert not np.any(np.isnan(values[found]))
+    assert not np.any(np.isfinite(values[~found]))
+
+
 def test_no_row_goes_untested() -> None:
     linear = {n for n, row in PRIMITIVES.items() if isinstance(row, (Linear, Product))}
     assert linear == set(LINEAR)
-    assert set(PRIMITIVES) == linear | {row.name for row in [*ELEMENTWISE, *REDUCTIONS]}
+    general = {name for name, row in PRIMITIVES.items() if isinstance(row, General)}
+    assert general == set(GENERAL)
+    assert set(PRIMITIVES) == linear | general | {row.name for row in [*ELEMENTWISE, *REDUCTIONS]}
