@@ -2,6 +2,7 @@
 
 from gradcalc.primitives import (
     choices,
+    derivatives,
     elementwise,
     gamma,
     linalg,
@@ -15,6 +16,7 @@ from gradcalc.primitives import (
 
 __all__ = [
     "choices",
+    "derivatives",
     "elementwise",
     "gamma",
     "linalg",

@@ -10,54 +10,48 @@ from collections.abc import Callable
 import numpy as np
 
 from gradcalc.graph import Array, Node, ops
+from gradcalc.primitives.elementwise import at_zero, one, zero
 from gradcalc.primitives.rule import elementwise
+
+JUMPS = "slope 0, also at the jumps"
 
 
 def _whole(name: str, forward: Callable[..., Array], kink: Callable[[Node], Node]) -> None:
     """A row that rounds to whole numbers: its slope is 0, and it jumps where ``kink`` vanishes."""
-    elementwise(
-        name,
-        forward,
-        name,
-        2.5,
-        lambda x, y: 0.0,
-        kinks=lambda x: (kink(x),),
-        convention="slope 0, also at the jumps",
-    )
+    elementwise(name, forward, name, 2.5, zero, kinks=lambda x: (kink(x),), convention=JUMPS)
+
+
+def _rest(x: Node) -> Node:
+    return x - ops.round(x)
+
+
+def _bend(x: Node, y: Node) -> Node:
+    return ops.sign(x)
 
 
 elementwise(
-    "abs",
-    np.abs,
-    lambda m, x: abs(x),
-    -3.0,
-    lambda x, y: ops.sign(x),
-    kinks=lambda x: (x,),
-    convention="slope 0 at 0",
+    "abs", np.abs, lambda m, x: abs(x), -3.0, _bend, kinks=at_zero, convention="slope 0 at 0"
 )
-elementwise(
-    "sign",
-    np.sign,
-    "sign",
-    -3.0,
-    lambda x, y: 0.0,
-    kinks=lambda x: (x,),
-    convention="slope 0, also at 0",
-)
-_whole("floor", np.floor, lambda x: x - ops.round(x))
-_whole("ceil", np.ceil, lambda x: x - ops.round(x))
-_whole("trunc", np.trunc, lambda x: x - ops.round(x))
+elementwise("sign", np.sign, "sign", -3.0, zero, kinks=at_zero, convention="slope 0, also at 0")
+_whole("floor", np.floor, _rest)
+_whole("ceil", np.ceil, _rest)
+_whole("trunc", np.trunc, _rest)
 _whole("round", np.rint, lambda x: ops.abs(x - ops.round(x)) - 0.5)  # half-way
 
 # Remainders: y = a - q b with a whole q, which is found again from y, since a/b may be rounded.
+
+
+def _quotient(a: Node, b: Node, y: Node) -> Node:
+    return -ops.round((a - y) / b)
+
 
 elementwise(
     "fmod",
     np.fmod,
     lambda m, a, b: a - b * m.trunc(a / b),
     (-7.0, 4.0),
-    lambda a, b, y: 1.0,
-    lambda a, b, y: -ops.round((a - y) / b),
+    one,
+    _quotient,
     kinks=lambda a, b: (ops.fmod(a, b),),
     convention="the sign of a; at the jumps the slopes of the formula",
 )
@@ -66,8 +60,8 @@ elementwise(
     np.remainder,
     lambda m, a, b: a - b * m.floor(a / b),
     (-7.0, 4.0),
-    lambda a, b, y: 1.0,
-    lambda a, b, y: -ops.round((a - y) / b),
+    one,
+    _quotient,
     kinks=lambda a, b: (ops.remainder(a, b),),
     convention="the sign of b, as Python's %; at the jumps the slopes of the formula",
 )
@@ -76,10 +70,10 @@ elementwise(
     np.floor_divide,
     lambda m, a, b: m.floor(a / b),
     (7.0, 4.0),
-    lambda a, b, y: 0.0,
-    lambda a, b, y: 0.0,
+    zero,
+    zero,
     kinks=lambda a, b: (ops.remainder(a, b),),
-    convention="slope 0, also at the jumps",
+    convention=JUMPS,
 )
 
 # Choices.
@@ -89,9 +83,9 @@ elementwise(
     lambda x: np.maximum(x, 0.0),
     lambda m, x: m.maximum(x, 0),
     2.0,
-    lambda x, y: 1.0,
+    one,
     active=(lambda x: ~(x <= 0.0),),
-    kinks=lambda x: (x,),
+    kinks=at_zero,
     convention="slope 0 at 0",
 )
 
@@ -100,36 +94,31 @@ def _share(a: Node, b: Node, y: Node) -> Node:
     return ops.where(ops.equal(a, b), 0.5, 1.0)
 
 
-elementwise(
-    "maximum",
-    np.maximum,
-    "maximum",
-    (1.0, 2.0),
-    _share,
-    _share,
-    active=(lambda a, b: ~(a < b), lambda a, b: ~(b < a)),  # nan passes, as in the value
-    kinks=lambda a, b: (a - b,),
-    convention="a tie counts half on both sides",
-)
-elementwise(
-    "minimum",
-    np.minimum,
-    "minimum",
-    (1.0, 2.0),
-    _share,
-    _share,
-    active=(lambda a, b: ~(a > b), lambda a, b: ~(b > a)),
-    kinks=lambda a, b: (a - b,),
-    convention="a tie counts half on both sides",
-)
+def _extreme(name: str, forward: Callable[..., Array], loses: Callable[[Node, Node], Node]) -> None:
+    """A row that chooses one of two; nan passes, as in the value."""
+    elementwise(
+        name,
+        forward,
+        name,
+        (1.0, 2.0),
+        _share,
+        _share,
+        active=(lambda a, b: ~loses(a, b), lambda a, b: ~loses(b, a)),
+        kinks=lambda a, b: (a - b,),
+        convention="a tie counts half on both sides",
+    )
+
+
+_extreme("maximum", np.maximum, operator.lt)
+_extreme("minimum", np.minimum, operator.gt)
 elementwise(
     "clip",
     lambda x, low, high: np.minimum(np.maximum(x, low), high),
     lambda m, x, low, high: m.minimum(m.maximum(x, low), high),
     (5.0, 0.0, 3.0),
     lambda x, low, high, y: 1.0,
-    lambda x, low, high, y: 1.0,
-    lambda x, low, high, y: 1.0,
+    one,
+    one,
     active=(
         lambda x, low, high: ~(x < low) & ~(x > high),
         lambda x, low, high: (x < low) & (low <= high),
@@ -155,7 +144,7 @@ elementwise(
     (1.0, 2.0, 3.0),
     None,
     lambda c, a, b, y: 1.0,
-    lambda c, a, b, y: 1.0,
+    one,
     conditions=1,
     active=(None, lambda c, a, b: c, lambda c, a, b: ~c),
     convention="the branch that is not taken contributes nothing",

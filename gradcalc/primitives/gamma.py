@@ -14,9 +14,10 @@ import numpy as np
 
 from gradcalc.graph import Array, Node, ops
 from gradcalc.primitives.rule import elementwise
-from gradcalc.primitives.special import circle, scipy
+from gradcalc.primitives.special import circle, product, scipy
 
 LARGEST_ORDER = 100.0  # of polygamma: a power beyond float64 is not far
+HIGHEST_ORDER = 150.0  # of its derivatives, which the rows that are not for users make
 BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510]  # B2, B4...
 
 
@@ -32,15 +33,15 @@ def _cotangent(n: int) -> Array:
     return polynomial
 
 
-def _order(n: Array) -> Array:
-    return np.where((n == np.rint(n)) & (n >= 0.0) & (n <= LARGEST_ORDER), n, np.nan)
+def _order(n: Array, largest: float) -> Array:
+    return np.where((n == np.rint(n)) & (n >= 0.0) & (n <= largest), n, np.nan)
 
 
 def _polygamma(n: Array, x: Array) -> Array:
     """SciPy's where that is good; for x < 0 by reflection, 5.15.6; nan at the poles."""
     from scipy import special
 
-    n, x = np.broadcast_arrays(_order(n), x)
+    n, x = np.broadcast_arrays(_order(n, HIGHEST_ORDER), x)
     mirrored = np.where(x < 0.0, 1.0 - x, x)
     value = np.array(special.polygamma(n, mirrored))
     far = (n > 0.0) & (mirrored > 16.0 + 8.0 * n)
@@ -79,8 +80,9 @@ def _polygamma_far(n: Array, x: Array) -> Array:
 
 def _scipys_polygamma(n: Array, x: Array) -> Array:
     """SciPy's; but for n > 0 and x < 0, where it goes upwards step by step, however far, ours."""
+    n = _order(n, LARGEST_ORDER)
     theirs = (x > 0.0) | (n == 0.0)
-    value = scipy("polygamma")(_order(n), np.where(theirs, x, np.nan))
+    value = scipy("polygamma")(n, np.where(theirs, x, np.nan))
     both: Array = np.where(theirs, value, _polygamma(n, x))
     return both[()]
 
@@ -112,16 +114,9 @@ def _stirling(x: Array) -> Array:
 
 
 def _residual(part: Array, ratio: Array, total: Array, lost: Array) -> Array:
-    """part - ratio (total + lost), with the product in full: Dekker, doi:10.1007/BF01397083."""
-
-    def halves(x: Array) -> tuple[Array, Array]:
-        high = 134217729.0 * x - (134217729.0 * x - x)
-        return high, x - high
-
-    (a, b), (c, d) = halves(ratio), halves(total)
-    product = ratio * total
-    rounded = ((a * c - product) + a * d + b * c) + b * d
-    return (part - product) - rounded - ratio * lost
+    """part - ratio (total + lost), with the product in full."""
+    rounded, rest = product(ratio, total)
+    return (part - rounded) - rest - ratio * lost
 
 
 def _scipys_beta(a: Array, b: Array) -> Array:
@@ -181,8 +176,8 @@ def _psi_slope(n: Array, a: Array, b: Array) -> Array:
     return ((-1.0) ** n * total)[()]
 
 
-def _is_order(n: Node) -> Node:
-    return (n >= 0.0) & (n <= LARGEST_ORDER) & ops.equal(n, ops.round(n))
+def _is_order(n: Node, largest: float) -> Node:
+    return (n >= 0.0) & (n <= largest) & ops.equal(n, ops.round(n))
 
 
 def _off_poles(x: Node) -> Node:
@@ -190,9 +185,10 @@ def _off_poles(x: Node) -> Node:
     return (x > 0.0) | ops.not_equal(x, ops.round(x))
 
 
-def _to_poles(x: Node) -> Node:
-    """Vanishes at the poles."""
-    return ops.where(x <= 0.0, x - ops.round(x), 1.0)
+def _poles(*inputs: Node) -> tuple[Node, ...]:
+    """Vanishes at the poles of the last input."""
+    x = inputs[-1]
+    return (ops.where(x <= 0.0, x - ops.round(x), 1.0),)
 
 
 def _are_positive(a: Node, b: Node) -> Node:
@@ -206,12 +202,7 @@ def _beta_by(a: Node, b: Node) -> Node:
 
 
 elementwise(
-    "lgamma",
-    scipy("gammaln"),
-    "lgamma",
-    0.5,
-    lambda x, y: ops._polygamma(0.0, x),
-    kinks=lambda x: (_to_poles(x),),
+    "lgamma", scipy("gammaln"), "lgamma", 0.5, lambda x, y: ops._polygamma(0.0, x), kinks=_poles
 )
 elementwise(
     "digamma",
@@ -220,59 +211,57 @@ elementwise(
     0.5,
     lambda x, y: ops._polygamma(1.0, x),
     domain=_off_poles,
-    kinks=lambda x: (_to_poles(x),),
+    kinks=_poles,
 )
 
-
-def _twice(
-    name: str,
-    scipys: Callable[..., Array],
-    accurate: Callable[..., Array],
-    *about: Any,
-    **facts: Any,
-) -> None:
-    """The row with SciPy's values, and the one with ours, on which the partials of both build."""
-    elementwise(name, scipys, name, *about, **facts)
-    elementwise(f"_{name}", accurate, name, *about, **facts)
+# Each of the next three is two rows: one with SciPy's values, and one with ours, on which the
+# partials of both build.
 
 
-_twice(
-    "polygamma",
-    _scipys_polygamma,
-    _polygamma,
-    (1.0, 0.5),
-    None,
-    lambda n, x, y: ops._polygamma(n + 1.0, x),
-    domain=lambda n, x: _is_order(n) & _off_poles(x),
-    kinks=lambda n, x: (_to_poles(x),),
-    convention=f"n is a whole number from 0 to {LARGEST_ORDER:g}; nothing flows to it",
-)
-_twice(
+def _both(name: str, *forwards: Callable[..., Array], about: tuple[Any, ...], **facts: Any) -> None:
+    for prefix, forward in zip(("", "_"), forwards, strict=True):
+        elementwise(prefix + name, forward, name, *about, **facts)
+
+
+def _polygamma_row(name: str, twin: str, forward: Callable[..., Array], largest: float) -> None:
+    elementwise(
+        name,
+        forward,
+        twin,
+        (1.0, 0.5),
+        None,
+        lambda n, x, y: ops._polygamma(n + 1.0, x),
+        domain=lambda n, x: _is_order(n, largest) & _off_poles(x),
+        kinks=_poles,
+        convention=f"n is a whole number from 0 to {largest:g}; nothing flows to it",
+    )
+
+
+_polygamma_row("polygamma", "polygamma", _scipys_polygamma, LARGEST_ORDER)
+_polygamma_row("_polygamma", "higher_polygamma", _polygamma, HIGHEST_ORDER)
+_both(
     "gamma",
     scipy("gamma"),
     _gamma,
-    0.5,
-    lambda x, y: ops._gamma(x) * ops._polygamma(0.0, x),
+    about=(0.5, lambda x, y: ops._gamma(x) * ops._polygamma(0.0, x)),
     domain=_off_poles,
-    kinks=lambda x: (_to_poles(x),),
+    kinks=_poles,
 )
-_twice(
+_both(
     "beta",
     _scipys_beta,
     _beta,
-    (2.0, 3.0),
-    lambda a, b, y: _beta_by(a, b),
-    lambda a, b, y: _beta_by(b, a),
+    about=((2.0, 3.0), lambda a, b, y: _beta_by(a, b), lambda a, b, y: _beta_by(b, a)),
     domain=_are_positive,
     convention="for a, b > 0",
 )
 elementwise(
     "_psi_slope",
     _psi_slope,
-    lambda m, n, a, b: (m.polygamma(n, a + b) - m.polygamma(n, a)) / b,
+    lambda m, n, a, b: (m.higher_polygamma(n, a + b) - m.higher_polygamma(n, a)) / b,
     (0.0, 2.0, 3.0),
     None,
     lambda n, a, b, y: ops._psi_slope(n + 1.0, a, b),
     lambda n, a, b, y: (ops._polygamma(n + 1.0, a + b) - y) / b,
-    domain=lambda n, a, b: _is_order(n) & _are_positive(a, b),
+    domain=lambda n, a, b: _is_order(n, HIGHEST_ORDER) & _are_positive(a, b),
 )

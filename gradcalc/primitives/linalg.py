@@ -17,7 +17,7 @@ from gradcalc.primitives.products import matmul, swap
 from gradcalc.primitives.rule import General, broadcast
 from gradcalc.primitives.shapes import Index
 
-SYMMETRIC = 1e-3  # of the largest element: how far a matrix may be from its transpose
+SYMMETRIC = 1e-12  # of the largest element: how far rounding may take a matrix from its transpose
 
 
 def square(name: str) -> Callable[[Shape], Shape]:
@@ -152,8 +152,13 @@ def _of_symmetric(name: str) -> Callable[[Any, Array], Array]:
     return twin
 
 
-def _matrix(node: Node) -> tuple[int, ...]:
+def _matrix(node: Node, position: int) -> tuple[int, ...]:
     return (node.ndim - 2, node.ndim - 1)
+
+
+def _equations(node: Node, position: int) -> tuple[int, ...]:
+    """The columns of the right-hand side do not mix."""
+    return _matrix(node, position)[: 1 if position == 1 else 2]
 
 
 solve = General(
@@ -161,8 +166,9 @@ solve = General(
     forward=_solve,
     twin=lambda m, a, b: _each(m.solve, a, b),
     shape=_solve_shape,
+    broadcasts=True,
     transpose=_through_solve,
-    mixes=_matrix,
+    mixes=_equations,
 )
 cholesky = General(
     name="cholesky",
@@ -178,9 +184,8 @@ eigenvalues = General(
     twin=_of_symmetric("eigenvalues"),
     shape=lambda a: square("eigvalsh")(a)[:-1],
     transpose=_through_eigenvalues,
-    mixes=lambda node: (node.ndim - 1,),
+    mixes=lambda node, position: (node.ndim - 1,),
     kinks=_gaps,
-    convention="where eigenvalues meet, those of the basis that was found",
 )
 eigenvectors = General(
     name="eigenvectors",
@@ -190,5 +195,4 @@ eigenvectors = General(
     transpose=_through_eigenvectors,
     mixes=_matrix,
     kinks=_gaps,
-    convention="nan where eigenvalues meet; the sign is LAPACK's",
 )

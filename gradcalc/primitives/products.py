@@ -17,6 +17,8 @@ class Product(Row):
     The inputs are ``(a, b)``, or ``(in_a, in_b, a, b)`` where masks say which elements count.
     """
 
+    broadcasts: bool = True
+
     def infer_shape(self, shapes: tuple[Shape, ...], params: Params) -> Shape:
         a, b = shapes[-2:]
         if a[-1] != b[-2]:

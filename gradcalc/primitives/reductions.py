@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gradcalc.graph import Array, Node, ops, size_of
-from gradcalc.primitives.rule import Linear, Reduction, spread_to
+from gradcalc.primitives.rule import Linear, Reduction, deeper, spread_to
 
 Axes = tuple[int, ...]
 
@@ -15,6 +15,7 @@ sum_ = Linear(
     shape=lambda shape, axes: tuple(1 if i in axes else n for i, n in enumerate(shape)),
     transpose=lambda cotangent, node, position: spread_to(cotangent, node.inputs[0].shape),
     truth=False,
+    lift=lambda count, axes: (deeper(axes),),
 )
 
 
@@ -73,6 +74,14 @@ min_ = Reduction(
     kinks=lambda x, y, axes: (ops.where(_ties(x, y, axes) > 1.0, 0.0, 1.0),),
     convention="ties share the gradient evenly",
     empty=False,
+)
+any_ = Reduction(
+    name="any",
+    forward=lambda x, axes: np.any(x, axis=axes, keepdims=True),
+    twin=lambda m, x, axes: _fold("logical_or")(m, x, axes) if x.size else np.any(x, axes),
+    partial=None,
+    conditions=1,
+    truth=True,
 )
 norm = Reduction(
     name="norm",

@@ -40,6 +40,9 @@ class Row(Primitive):
     conditions: how many leading inputs are truth values.
     truth: is the result a truth value (None: if input 0 is).
     convention: for people: what holds where there is no one derivative.
+    broadcasts: do inputs of fewer axes line up with the last axes of the others?
+    lift: of a count and the parameters: the parameters that do the same to every array of a stack
+        of so many; None where there are none.
     """
 
     name: str
@@ -47,6 +50,8 @@ class Row(Primitive):
     conditions: int = 0
     truth: bool | None = False
     convention: str = ""
+    broadcasts: bool = False
+    lift: Callable[..., Params | None] = lambda count, *params: params
 
     def __post_init__(self) -> None:
         PRIMITIVES[self.name] = self
@@ -72,6 +77,7 @@ class Elementwise(Row):
     active: tuple[Choice | None, ...] = ()
     domain: Callable[..., Node | bool] = lambda *inputs: True
     kinks: Callable[..., tuple[Node, ...]] | None = None
+    broadcasts: bool = True
 
     def infer_shape(self, shapes: tuple[Shape, ...], params: Params) -> Shape:
         first = shapes[0]
@@ -96,16 +102,18 @@ class Elementwise(Row):
 class Reduction(Row):
     """Over axes, which stay with length 1: ``forward(x, axes)``. The only parameter is ``axes``.
 
-    partial: of the input, the result (broadcast against the input) and the axes.
+    partial: of the input, the result (broadcast against the input) and the axes; None where
+        nothing flows.
     active, kinks: as for elementwise rows, of the same three.
     twin: of the arithmetic, an object array and the axes.
     """
 
     twin: Callable[..., Any]
-    partial: Callable[[Node, Node, tuple[int, ...]], Node | float]
+    partial: Callable[[Node, Node, tuple[int, ...]], Node | float] | None
     active: Callable[[Node, Node, tuple[int, ...]], Node] | None = None
     kinks: Callable[[Node, Node, tuple[int, ...]], tuple[Node, ...]] | None = None
     empty: bool = True  # is there a result for no elements at all?
+    lift: Callable[..., Params | None] = lambda count, axes: (deeper(axes),)
 
     def infer_shape(self, shapes: tuple[Shape, ...], params: Params) -> Shape:
         (shape,), (axes,) = shapes, params
@@ -113,7 +121,9 @@ class Reduction(Row):
             raise GradcalcError("empty-reduction", f"'{self.name}' of no elements has no value")
         return tuple(1 if axis in axes else length for axis, length in enumerate(shape))
 
-    def pullback(self, node: Node, position: int, cotangent: Cotangent) -> Cotangent:
+    def pullback(self, node: Node, position: int, cotangent: Cotangent) -> Cotangent | None:
+        if self.partial is None:
+            return None
         (x,), (axes,) = node.inputs, node.params
         spread = Cotangent(spread_to(cotangent.value, x.shape), cotangent.active)
         choice = self.active(x, node, axes) if self.active else None
@@ -152,14 +162,14 @@ class General(Row):
 
     shape: of the inputs' shapes and the parameters.
     transpose: of the cotangent, the node and the position of the input: the cotangent's share.
-    mixes: of the node: the axes along which elements of its inputs and of itself are mixed.
+    mixes: of the node and the position: the axes along which the input's elements are mixed.
     twin: of the arithmetic, object arrays and the parameters.
     kinks: of the node: expressions that vanish where it has no derivative.
     """
 
     shape: Callable[..., Shape]
     transpose: Callable[[Node, Node, int], Node]
-    mixes: Callable[[Node], tuple[int, ...]]
+    mixes: Callable[[Node, int], tuple[int, ...]]
     twin: Callable[..., Any]
     kinks: Callable[[Node], tuple[Node, ...]] | None = None
 
@@ -171,11 +181,16 @@ class General(Row):
         if cotangent.active is None:
             return Cotangent(value)
         # An element counts if any that it is mixed with does.
-        count = ops.sum(as_number(cotangent.active), params=(self.mixes(node),))
-        deeper = (1,) * (value.ndim - count.ndim)
-        count = ops.reshape(count, params=((*count.shape, *deeper),))
+        count = ops.sum(as_number(cotangent.active), params=(self.mixes(node, position),))
+        last = (1,) * (value.ndim - count.ndim)
+        count = ops.reshape(count, params=((*count.shape, *last),))
         active = spread_to(count > 0.0, value.shape)
         return Cotangent(ops.where(active, value, 0.0), active)
+
+
+def deeper(axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The same axes of each array of a stack."""
+    return tuple(axis + 1 for axis in axes)
 
 
 def elementwise(
@@ -205,7 +220,8 @@ def through(cotangent: Cotangent, slope: Node | float, choice: Node | None) -> C
         return Cotangent(spread_to(value.graph.constant(0.0), value.shape), mask)
     if constant != 1.0:
         value = -value if constant == -1.0 else value * slope
-    if mask is not None and (choice is not None or constant is None):
+    finite = constant is not None and np.isfinite(constant)
+    if mask is not None and (choice is not None or not finite):
         value = ops.where(mask, value, 0.0)
     return Cotangent(value, mask)
 

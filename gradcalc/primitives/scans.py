@@ -4,7 +4,7 @@ import numpy as np
 
 from gradcalc.graph import Array
 from gradcalc.primitives.reductions import Axes
-from gradcalc.primitives.rule import Linear
+from gradcalc.primitives.rule import Linear, deeper
 
 
 def _cumsum(x: Array, axis: int, backward: bool) -> Array:
@@ -26,6 +26,7 @@ cumsum: Linear = Linear(
     name="cumsum",
     forward=_cumsum,
     shape=lambda shape, axis, backward: shape,
+    lift=lambda count, axis, backward: (axis + 1, backward),
     transpose=lambda cotangent, node, position: cumsum(
         cotangent, params=(node.params[0], not node.params[1])
     ),
@@ -35,6 +36,7 @@ exclusive_sum: Linear = Linear(
     name="exclusive_sum",
     forward=_exclusive_sum,
     shape=lambda shape, axes: shape,
+    lift=lambda count, axes: (deeper(axes),),
     transpose=lambda cotangent, node, position: exclusive_sum(cotangent, params=node.params),
     truth=False,
 )

@@ -9,7 +9,7 @@ import numpy as np
 from gradcalc.errors import GradcalcError
 from gradcalc.graph import Array, Node, Params, Shape, size_of
 from gradcalc.primitives.reductions import sum_
-from gradcalc.primitives.rule import Linear, broadcast
+from gradcalc.primitives.rule import Linear, broadcast, deeper
 
 
 class Index:
@@ -27,6 +27,20 @@ class Index:
     def advanced(self) -> bool:
         """Does it pick by integer arrays, so that an element may be picked more than once?"""
         return any(isinstance(i, np.ndarray) for i in self.items)
+
+    @property
+    def separated(self) -> bool:
+        """Are there slices between integer arrays, so that NumPy puts their axes first?"""
+        kinds = [isinstance(i, (np.ndarray, int)) for i in self.items]
+        first, last = kinds.index(True) if True in kinds else 0, len(kinds) - 1
+        while last > first and not kinds[last]:
+            last -= 1
+        return self.advanced and not all(kinds[first : last + 1])
+
+    @property
+    def lifted(self) -> "Index":
+        """The same of each array of a stack."""
+        return Index((slice(None), *self.items))
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -112,18 +126,22 @@ reshape: Linear = Linear(
     name="reshape",
     forward=np.reshape,
     shape=_reshape_shape,
+    lift=lambda count, new: ((count, *new),),
     transpose=lambda cotangent, node, position: reshape(cotangent, params=(node.inputs[0].shape,)),
 )
 broadcast_to: Linear = Linear(
     name="broadcast_to",
     forward=np.broadcast_to,
     shape=_broadcast_shape,
+    broadcasts=True,
+    lift=lambda count, new: ((count, *new),),
     transpose=lambda cotangent, node, position: unbroadcast(cotangent, node.inputs[0].shape),
 )
 transpose: Linear = Linear(
     name="transpose",
     forward=np.transpose,
     shape=lambda shape, axes: tuple(shape[axis] for axis in axes),
+    lift=lambda count, axes: ((0, *deeper(axes)),),
     transpose=lambda cotangent, node, position: transpose(
         cotangent, params=(tuple(sorted(range(node.ndim), key=node.params[0].__getitem__)),)
     ),
@@ -132,6 +150,7 @@ index: Linear = Linear(
     name="index",
     forward=lambda x, index: np.asarray(x)[index.items],
     shape=_index_shape,
+    lift=lambda count, index: None if index.separated else (index.lifted,),
     transpose=lambda cotangent, node, position: scatter(
         cotangent, params=(node.inputs[0].shape, *node.params)
     ),
@@ -141,11 +160,13 @@ scatter: Linear = Linear(
     name="scatter",
     forward=_scatter,
     shape=lambda values, shape, index: shape,
+    lift=lambda count, shape, index: None if index.separated else ((count, *shape), index.lifted),
     transpose=lambda cotangent, node, position: index(cotangent, params=node.params[1:]),
 )
 concatenate: Linear = Linear(
     name="concatenate",
     forward=lambda *arguments: np.concatenate(arguments[:-1], axis=arguments[-1]),
     shape=_concatenate_shape,
+    lift=lambda count, axis: (axis + 1,),
     transpose=lambda cotangent, node, position: index(cotangent, params=_part(node, position)),
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcalc.graph import Array, Node, Shape
 from gradcalc.primitives.reductions import Axes
-from gradcalc.primitives.rule import General, Reduction
+from gradcalc.primitives.rule import General, Reduction, deeper
 from gradcalc.primitives.scans import exclusive_sum
 
 
@@ -84,7 +84,8 @@ softmax: General = General(
     twin=lambda m, x, axes: _exp(m, x) / np.sum(_exp(m, x), axis=axes, keepdims=True),
     shape=_same,
     transpose=_through_softmax,
-    mixes=lambda node: node.params[0],
+    mixes=lambda node, position: node.params[0],
+    lift=lambda count, axes: (deeper(axes),),
 )
 log_softmax = General(
     name="log_softmax",
@@ -92,5 +93,6 @@ log_softmax = General(
     twin=lambda m, x, axes: x - _log_of_sum_twin(m, x, axes),
     shape=_same,
     transpose=_through_log_softmax,
-    mixes=lambda node: node.params[0],
+    mixes=lambda node, position: node.params[0],
+    lift=lambda count, axes: (deeper(axes),),
 )
