@@ -1,7 +1,7 @@
 """Evaluation: each node once, only if something needs it."""
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +13,9 @@ from gradcalc.primitives.rule import Elementwise
 
 
 class Arithmetic(Protocol):
-    """How one node is computed from its inputs' values."""
+    """How one node is computed, and from which of its inputs' values."""
+
+    def inputs(self, node: Node) -> Sequence[Node]: ...
 
     def apply(self, node: Node, inputs: Sequence[Array]) -> Array: ...
 
@@ -39,17 +41,26 @@ def evaluate_with(
 ) -> list[Array]:
     """The values of ``targets`` in another arithmetic; those on the way are added to ``values``."""
     with np.errstate(all="ignore"):
-        for node in needed(targets, values):
-            values[node] = arithmetic.apply(node, [values[i] for i in node.inputs])
+        for node in needed(targets, values, arithmetic.inputs):
+            values[node] = arithmetic.apply(node, [values[i] for i in arithmetic.inputs(node)])
     return [values[target] for target in targets]
 
 
-def needed(targets: Iterable[Node], known: dict[Node, Array]) -> list[Node]:
+def all_inputs(node: Node) -> Sequence[Node]:
+    """What float64 evaluation reads of a node."""
+    return node.inputs
+
+
+def needed(
+    targets: Iterable[Node],
+    known: dict[Node, Array],
+    inputs: Callable[[Node], Sequence[Node]] = all_inputs,
+) -> list[Node]:
     """The nodes that ``targets`` need and that are not known, in creation order."""
     seen = {target for target in targets if target not in known}
     stack = list(seen)
     while stack:
-        for source in stack.pop().inputs:
+        for source in inputs(stack.pop()):
             if source not in seen and source not in known:
                 seen.add(source)
                 stack.append(source)
