@@ -23,7 +23,8 @@ def vjp(seeds: Iterable[tuple[Node, Cotangent]], leaves: Iterable[Node]) -> dict
     """wᵀJ: for each leaf the node of sum_k w_k * dy_k/dleaf, of the leaf's shape.
 
     seeds: outputs with their cotangents, each of its output's shape; those of one node add up. All
-    of them flow in one pass, as in one call of ``torch.autograd.backward``.
+    of them flow in one pass, as in one call of ``torch.autograd.backward``. Any node may be a leaf
+    here; those of a program's leaves are ends, others are passed on.
     Returns None for a leaf that no output depends on.
     """
     wanted = list(leaves)
@@ -31,7 +32,7 @@ def vjp(seeds: Iterable[tuple[Node, Cotangent]], leaves: Iterable[Node]) -> dict
     for output, cotangent in seeds:
         _accumulate(cotangents, output, cotangent)
     between = _between(wanted, cotangents)
-    useful = set(between)
+    useful, kept = set(between), set(wanted)
     for node in reversed(between):
         if node not in cotangents or not node.inputs:
             continue
@@ -43,7 +44,8 @@ def vjp(seeds: Iterable[tuple[Node, Cotangent]], leaves: Iterable[Node]) -> dict
             share = node.primitive.pullback(node, position, cotangent)
             if share is not None:
                 _accumulate(cotangents, source, share)
-        del cotangents[node]
+        if node not in kept:
+            del cotangents[node]
     return {leaf: cotangents[leaf].value if leaf in cotangents else None for leaf in wanted}
 
 
