@@ -86,7 +86,7 @@ def _weights(name: str, node: Node, given: Array | None) -> Array:
             raise GradcalcError(
                 "weights-needed",
                 f"'{name}' has shape {node.shape}: a gradient needs one weight an element",
-                "--weights 1 weighs each element 1",
+                "--weights 1 weighs each element 1; gradcalc jacobian has all derivatives",
             )
         return np.float64(1.0)
     shape: Shape = np.shape(given)

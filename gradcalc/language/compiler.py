@@ -9,11 +9,14 @@ from gradcalc.language.functions.registry import FUNCTIONS, resolve
 from gradcalc.language.grammar import (
     ATTRIBUTES,
     CONSTANTS,
+    DERIVATIVES,
     ELSEWHERE,
     MODULES,
     OPERATORS,
     REFUSED,
     RESULTS,
+    TORCHS,
+    TYPES,
     to_float,
 )
 from gradcalc.language.program import Call, Instruction, Program
@@ -42,6 +45,7 @@ class _Compiler:
         self.code: list[Instruction] = []
         self.assigned: set[str] = set()
         self.read: set[str] = set()
+        self.differentiated: set[str] = set()
         self.loops: list[tuple[int, list[int], bool]] = []  # start, jumps to the end, is it a for
 
     def compile(self, tree: ast.Module) -> Program:
@@ -52,7 +56,8 @@ class _Compiler:
                 stack.pop()
             else:
                 stack.append(self._visit(child))
-        return Program(self.source, self.code, frozenset(self.assigned), frozenset(self.read))
+        names = map(frozenset, (self.assigned, self.read, self.differentiated))
+        return Program(self.source, self.code, *names)
 
     def _visit(self, node: ast.AST) -> Iterator[ast.AST]:
         kind = type(node).__name__
@@ -288,13 +293,14 @@ class _Compiler:
 
     def _attribute(self, node: ast.Attribute) -> Iterator[ast.AST]:
         if self._is_module(node.value):
+            if node.attr == "newaxis":
+                self._emit("constant", None, node)
+                return
             if node.attr not in CONSTANTS:
-                self._refuse(
-                    node,
-                    "unknown-name",
-                    f"unknown constant '{node.attr}'",
-                    did_you_mean(node.attr, CONSTANTS),
-                )
+                hint = did_you_mean(node.attr, CONSTANTS)
+                if node.attr.rstrip("0123456789") in TYPES:
+                    hint = "leave it out: every value is a float64"
+                self._refuse(node, "unknown-name", f"unknown constant '{node.attr}'", hint)
             self._emit("constant", CONSTANTS[node.attr], node)
             return
         if node.attr not in (*ATTRIBUTES, *RESULTS):
@@ -324,9 +330,13 @@ class _Compiler:
                 self._check_method(function)
                 yield function.value
                 count += 1
-                namespace = "."
+                is_torchs = any(keyword.arg in TORCHS for keyword in node.keywords)
+                namespace = "torch" if is_torchs else "."
         elif isinstance(function, ast.Name):
             name = function.id
+            by = node.args[1] if name in DERIVATIVES and count > 1 else None
+            if isinstance(by, ast.Name):
+                self.differentiated.add(by.id)
         else:
             self._refuse(
                 function, "syntax", "this is a value and cannot be called", _call_instead(function)

@@ -28,9 +28,6 @@ ATTRIBUTES = ("T", "shape", "ndim", "size")
 RESULTS = ("values", "indices", "sign", "logabsdet", "eigenvalues", "eigenvectors")  # of a call
 MODULES = {  # what may stand before a function, and whose definition it then has
     "F": "torch",
-    "jax.nn": "",
-    "jax.numpy": "",
-    "jnp": "",
     "math": "",
     "nn.functional": "torch",
     "np": "",
@@ -39,15 +36,18 @@ MODULES = {  # what may stand before a function, and whose definition it then ha
     "numpy": "",
     "numpy.linalg": "",
     "numpy.random": "",
-    "scipy.linalg": "",
     "scipy.special": "",
     "special": "",
     "torch": "torch",
+    "torch.autograd": "torch",
     "torch.linalg": "torch",
     "torch.nn.functional": "torch",
     "torch.special": "torch",
 }
-ELSEWHERE = ("Math", "cp", "cupy", "jax", "keras", "nn", "scipy", "sp", "sympy", "tf")
+TYPES = ("bool", "bfloat", "double", "float", "half", "int", "long")  # of other arrays
+TORCHS = {"dim", "keepdim"}  # keywords by which a method is known to be PyTorch's
+DERIVATIVES = ("grad", "jvp", "hvp")  # functions whose second argument is a name
+ELSEWHERE = ("Math", "cp", "cupy", "jax", "jnp", "keras", "nn", "scipy", "sp", "sympy", "tf")
 
 
 REFUSED = {

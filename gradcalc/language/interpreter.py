@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from gradcalc.errors import GradcalcError, did_you_mean
-from gradcalc.graph import PRIMITIVES, Array, Node
-from gradcalc.language.calls import bind, named, not_callable
+from gradcalc.graph import PRIMITIVES, Array, Node, as_number
+from gradcalc.language.calls import bind, not_callable
 from gradcalc.language.draws import Draws
 from gradcalc.language.functions.linalg import matmul
 from gradcalc.language.functions.registry import FUNCTIONS, resolve
@@ -20,26 +20,40 @@ from gradcalc.language.functions.shapes import transpose
 from gradcalc.language.grammar import CONSTANTS, RESULTS, to_float
 from gradcalc.language.program import Instruction, Program
 from gradcalc.language.trace import Listing, Trace
-from gradcalc.primitives import shapes
+from gradcalc.primitives import derivatives, shapes
 
 MOST_REPEATS = 200_000  # of all loops together
+ALONG = "(along)"  # the leaf that moves all leaves along a direction; no program can name it
 
 
-def run(program: Program, at: Mapping[str, Array], draws: Draws) -> Trace:
+def run(
+    program: Program,
+    at: Mapping[str, Array],
+    draws: Draws,
+    along: Mapping[str, Array] | None = None,
+) -> Trace:
     """Runs ``program`` with the leaf values ``at`` (float64 arrays by name).
 
+    along: a direction by leaf: the program reads leaf + ALONG*direction, at ALONG = 0.
     Raises GradcalcError, with the place in the text, for whatever the program does wrong.
     """
-    machine = _Machine(program, at, draws)
+    machine = _Machine(program, at, draws, along or {})
     machine.run()
     return machine.trace
 
 
 class _Machine:
-    def __init__(self, program: Program, at: Mapping[str, Array], draws: Draws) -> None:
+    def __init__(
+        self,
+        program: Program,
+        at: Mapping[str, Array],
+        draws: Draws,
+        along: Mapping[str, Array],
+    ) -> None:
         self.program = program
         self.at = at
         self.draws = draws
+        self.along = along
         self.trace = Trace(program)
         self.graph = self.trace.graph
         self.stack: list[Any] = []
@@ -94,17 +108,20 @@ class _Machine:
 
     def _do_load(self, instruction: Instruction) -> None:
         name = instruction.argument
-        node = self.trace.names.get(name) or self.trace.leaves.get(name)
+        node = self.trace.names.get(name) or self.trace.read.get(name)
         self.stack.append(node if node is not None else self._first_read(name))
 
     def _first_read(self, name: str) -> Node:
         """A name that is read before it is assigned is a leaf; else it may be a constant."""
         if name in self.at:
             value = np.asarray(self.at[name], dtype=np.float64)[()]
-            leaf = self.graph.leaf(name, np.shape(value))
-            self.trace.leaves[name] = leaf
-            self.trace.values[leaf] = value
-            return leaf
+            leaf = self._leaf(name, value)
+            node = leaf
+            if name in self.along:
+                step = self.trace.leaves.get(ALONG) or self._leaf(ALONG, np.float64(0.0))
+                node = leaf + step * self.graph.constant(self.along[name])
+            self.trace.read[name] = node
+            return node
         if name in CONSTANTS:
             return self.graph.constant(CONSTANTS[name])
         if name in FUNCTIONS:
@@ -117,13 +134,22 @@ class _Machine:
         hint = hint or f"give one: --at {name}=..."
         raise GradcalcError("missing-value", f"'{name}' has no value", hint)
 
+    def _leaf(self, name: str, value: Array) -> Node:
+        leaf = self.graph.leaf(name, np.shape(value))
+        self.trace.leaves[name] = leaf
+        self.trace.values[leaf] = value
+        return leaf
+
     def _do_store(self, instruction: Instruction) -> None:
         self._do_bind(instruction)
         self.trace.output = instruction.argument
 
     def _do_bind(self, instruction: Instruction) -> None:
-        self.trace.names[instruction.argument] = self.trace.array(self.stack.pop())
-        self.trace.places[instruction.argument] = instruction.node
+        name, node = instruction.argument, self.trace.array(self.stack.pop())
+        if name in self.program.differentiated:
+            node = derivatives.named(as_number(node), params=(len(self.graph.nodes),))
+        self.trace.names[name] = node
+        self.trace.places[name] = instruction.node
 
     def _do_result(self, instruction: Instruction) -> None:
         """A bare expression: the result, under its own name or one that is free."""
@@ -300,7 +326,7 @@ class _Machine:
         if namespace == "" and (name in self.trace.names or name in self.at):
             raise self._uncallable(name, instruction.node, True)
         function = resolve(name, namespace)
-        keywords = named(name, words, given[count:])
+        keywords = list(zip(words, given[count:], strict=True))
         arguments, options = bind(self.trace, self.draws, function, given[:count], keywords)
         result = FUNCTIONS[function](*arguments, **options)
         several = isinstance(result, tuple)

@@ -31,12 +31,13 @@ class Call(NamedTuple):
 
 
 class Program(NamedTuple):
-    """A compiled text: its instructions, and the names that it assigns and reads."""
+    """A compiled text: its instructions, and names by what it does with them."""
 
     source: Source
     code: list[Instruction]
     assigned: frozenset[str]
     read: frozenset[str]
+    differentiated: frozenset[str]  # names that it differentiates by
 
     def error(self, error: GradcalcError, node: ast.AST) -> GradcalcError:
         """``error`` with its place: an operation's operator, else the whole of ``node``."""

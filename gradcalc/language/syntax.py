@@ -75,7 +75,7 @@ def place(text: str, start: int, end: int) -> Span:
     return Span(len(before), column, column + end - start)
 
 
-def _python(text: str) -> str:
+def python_text(text: str) -> str:
     """gradcalc's text as Python's: ``^`` is power."""
     return text.replace("^", "**")
 
@@ -83,7 +83,7 @@ def _python(text: str) -> str:
 def parse(source: Source) -> ast.Module:
     """The tree of ``source``; raises GradcalcError with the place of what is wrong."""
     _check_text(source)
-    text = _python(source.text)
+    text = python_text(source.text)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python's advice on "1if x" is not ours

@@ -45,6 +45,7 @@ class Trace:
     names: dict[str, Node] = field(default_factory=dict)
     places: dict[str, ast.AST] = field(default_factory=dict)  # where each name got its value
     leaves: dict[str, Node] = field(default_factory=dict)
+    read: dict[str, Node] = field(default_factory=dict)  # what the program reads of each leaf
     values: dict[Node, Array] = field(default_factory=dict)
     conditions: list[Node] = field(default_factory=list)  # whose values steered the program
     output: str | None = None  # the name that was assigned last
@@ -70,6 +71,12 @@ class Trace:
         """``value`` as an array: a sequence is stacked."""
         if isinstance(value, Node):
             return value
+        if isinstance(value, Listing) and value.names:
+            raise GradcalcError(
+                "several",
+                f"this has several results: {', '.join(value.names)}",
+                f"take one: .{value.names[0]}, or {', '.join(n[0] for n in value.names)} = ...",
+            )
         if isinstance(value, Listing):
             parts = [self.array(one) for one in value]
             mixed = dict.fromkeys(str(part.shape) for part in parts)

@@ -7,6 +7,8 @@ raises GradcalcError. Importing this package fills the table.
 
 from gradcalc.language.functions import (
     activations,
+    derivatives,
+    determinants,
     einsum,
     elementwise,
     generators,
@@ -20,6 +22,8 @@ from gradcalc.language.functions import (
 
 __all__ = [
     "activations",
+    "derivatives",
+    "determinants",
     "einsum",
     "elementwise",
     "generators",

@@ -1,7 +1,5 @@
 """Activation functions, as in torch.nn.functional; the slopes at the kinks are PyTorch's."""
 
-from math import pi, sqrt
-
 from gradcalc.errors import GradcalcError
 from gradcalc.graph import Node, ops
 from gradcalc.language.functions.registry import Axes, function
@@ -54,8 +52,7 @@ def gelu(x: Node, approximate: str = "none") -> Node:
         return x * ops.ndtr(x)
     if approximate != "tanh":
         raise GradcalcError("arguments", f"no approximation '{approximate}'", "'none' or 'tanh'")
-    inner = sqrt(2.0 / pi) * (x + 0.044715 * x**3.0)
-    return x * ops.sigmoid(2.0 * inner)  # (1 + tanh(z))/2, which does not cancel
+    return x * ops._tanh_ndtr(x)
 
 
 @function("silu(x)", "x=1.5")
@@ -79,7 +76,7 @@ def softplus(x: Node, beta: float = 1.0) -> Node:
 @function("softsign(x)", "x=-3")
 def softsign(x: Node) -> Node:
     """x/(1 + abs(x))"""
-    return x / (1.0 + ops.abs(x))
+    return ops.softsign(x)
 
 
 @function("softmax(x)", "x=1,2,3", "y*(w - sum(w*y))")

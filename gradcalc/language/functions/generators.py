@@ -8,6 +8,7 @@ from gradcalc.errors import GradcalcError
 from gradcalc.graph import LARGEST, Graph, Node, ops
 from gradcalc.language.draws import Draws
 from gradcalc.language.functions.registry import Axes, Operand, function
+from gradcalc.primitives.rule import broadcast
 
 
 def _filled(graph: Graph, shape: tuple[int, ...], value: Operand) -> Node:
@@ -78,6 +79,17 @@ def linspace(start: Node, stop: Node, num: int = 50) -> Node:
     return start + (stop - start) * start.graph.constant(steps)
 
 
+@function("where(x > 0, x, float('-inf'))", "x=1,2", "w", kinks="x = 0")
+def float_(graph: Graph, x: Node | str) -> Node:
+    """A number as it is, or the one that a text spells: float('inf')."""
+    if isinstance(x, Node):
+        return x
+    try:
+        return graph.constant(float(x))
+    except ValueError:
+        raise GradcalcError("number", f"'{x}' is not a number", "write 'inf' or 'nan'") from None
+
+
 @function("x*logspace(0, 2, 3)", "x=2", "sum(w*[1, 10, 100])")
 def logspace(start: Node, stop: Node, num: int = 50, base: Operand = 10.0) -> Node:
     """base**linspace(start, stop, num)"""
@@ -102,15 +114,22 @@ def randn(graph: Graph, draws: Draws, *shape: int) -> Node:
 
 @function("uniform(0, x, 3)", "x=2", "sum(w*y)/x")
 def uniform(
-    graph: Graph, draws: Draws, low: Operand = 0.0, high: Operand = 1.0, size: Axes = ()
+    graph: Graph, draws: Draws, low: Operand = 0.0, high: Operand = 1.0, size: Axes = None
 ) -> Node:
     """Uniform numbers from ``low`` to ``high``, which may depend on leaves."""
-    return low + (high - low) * rand(graph, draws, *(size or ()))
+    return low + (high - low) * rand(graph, draws, *_size(size, low, high))
 
 
 @function("normal(x, 2, 3)", "x=1", "sum(w)")
 def normal(
-    graph: Graph, draws: Draws, mean: Operand = 0.0, std: Operand = 1.0, size: Axes = ()
+    graph: Graph, draws: Draws, mean: Operand = 0.0, std: Operand = 1.0, size: Axes = None
 ) -> Node:
     """Normal numbers of a mean and a standard deviation, which may depend on leaves."""
-    return mean + std * randn(graph, draws, *(size or ()))
+    return mean + std * randn(graph, draws, *_size(size, mean, std))
+
+
+def _size(size: Axes, *operands: Operand) -> tuple[int, ...]:
+    """The shape of what is drawn: by default one number for each element of the operands."""
+    if size is not None:
+        return size
+    return broadcast("size", *(one.shape if isinstance(one, Node) else () for one in operands))

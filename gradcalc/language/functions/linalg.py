@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gradcalc.errors import GradcalcError
-from gradcalc.graph import Array, Node, as_number, ops, size_of
-from gradcalc.language.functions.reductions import prod, sum_
-from gradcalc.language.functions.registry import Known, function
+from gradcalc.graph import Node, as_number, ops, size_of
+from gradcalc.language.functions.reductions import sum_
+from gradcalc.language.functions.registry import function
 from gradcalc.language.functions.selections import diagonal
-from gradcalc.language.functions.shapes import Positions, along, axis_of, expand_dims, picked, stack
+from gradcalc.language.functions.shapes import axis_of, picked, stack
 from gradcalc.primitives import linalg, products, shapes
 
 # Products
@@ -98,13 +98,6 @@ def trace(x: Node, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
 # Square matrices
 
 
-class SignAndLog(NamedTuple):
-    """What numpy.linalg.slogdet returns."""
-
-    sign: Node
-    logabsdet: Node
-
-
 class Eigen(NamedTuple):
     """What numpy.linalg.eigh returns."""
 
@@ -112,105 +105,10 @@ class Eigen(NamedTuple):
     eigenvectors: Node
 
 
-@function("det(x)", "x=[[1,2],[2,4]]", "w*[[x[1,1], -x[1,0]], [-x[0,1], x[0,0]]]")
-def det(known: Known, x: Node) -> Node:
-    """The determinant; its gradient, the cofactors, is right at singular matrices too."""
-    sign, pivots, rest = _eliminated(known, x)
-    return sign * prod(pivots, (-1,)) * rest
-
-
-@function("logdet(x)", "x=[[2,1],[1,3]]", "w*inv(x).T")
-def logdet(known: Known, x: Node) -> Node:
-    """log(det(x)); nan where the determinant is negative."""
-    sign, size = slogdet(known, x)
-    return size * ops.where(sign < 0.0, float("nan"), 1.0)  # the gradient is nan too
-
-
-@function("slogdet(x)[1]", "x=[[1,2],[3,4]]", "w*inv(x).T")
-def slogdet(known: Known, x: Node) -> SignAndLog:
-    """The sign of the determinant and log(abs(det(x))), which does not overflow."""
-    sign, pivots, rest = _eliminated(known, x)
-    size = sum_(ops.log(ops.abs(pivots)), (-1,)) + ops.log(ops.abs(rest))
-    return SignAndLog(sign * prod(ops.sign(pivots), (-1,)) * ops.sign(rest), size)
-
-
-def _eliminated(known: Known, x: Node) -> tuple[Node, Node, Node]:
-    """The sign of a reordering, pivots, and the determinant of what elimination leaves.
-
-    Complete pivoting; it ends before a pivot of 0, so that nothing is ever divided by 0. What is
-    left has rank 0 or one row, and a determinant that is a polynomial.
-    """
-    _check_square("det", x)
-    x = as_number(x)
-    values, n = known(x), x.shape[-1]
-    rows, columns, sign, rank = _pivoting(values)
-    for axis, order in ((x.ndim - 2, rows), (x.ndim - 1, columns)):
-        spread = order[..., :, None] if axis == x.ndim - 2 else order[..., None, :]
-        x = along(x, axis, np.broadcast_to(spread, x.shape))
-    pivots = []
-    for _ in range(min(rank, n - 1)):
-        pivot, row = _block(x, 0, 0), _block(x, 0, slice(1, None))
-        column, rest = _block(x, slice(1, None), 0), _block(x, slice(1, None), slice(1, None))
-        pivots.append(pivot)
-        factor = column / expand_dims(pivot, -1)
-        x = rest - expand_dims(factor, -1) * expand_dims(row, -2)
-    batch = x.shape[:-2]
-    none = x.graph.constant(np.ones((*batch, 0)))
-    return x.graph.constant(sign), stack(*pivots, axis=-1) if pivots else none, _polynomial(x)
-
-
-def _check_square(name: str, x: Node) -> None:
-    linalg.square(name)(x.shape)
-
-
-def _block(x: Node, rows: int | slice, columns: int | slice) -> Node:
-    return shapes.index(x, params=(shapes.Index((..., rows, columns)),))
-
-
-def _pivoting(a: Array) -> tuple[Positions, Positions, Array, int]:
-    """The orders of rows and columns with the largest pivots first, their sign, and the rank.
-
-    The rank is the smallest of all matrices: how many pivots are not 0.
-    """
-    *batch, n, _ = a.shape
-    rows, columns = (np.zeros((*batch, n), dtype=np.intp) for _ in range(2))
-    sign, rank = np.ones(tuple(batch)), n
-    for i in np.ndindex(*batch):
-        left, row, column = a[i].copy(), np.arange(n), np.arange(n)
-        for k in range(n):
-            size = np.abs(left[k:, k:])
-            p, q = np.unravel_index(np.argmax(size), size.shape)
-            if not size[p, q] > 0.0:
-                rank = min(rank, k)
-                break
-            for order, other in ((row, k + int(p)), (column, k + int(q))):
-                if other != k:
-                    order[[k, other]] = order[[other, k]]
-                    sign[i] = -sign[i]
-            left[[k, k + int(p)]] = left[[k + int(p), k]]
-            left[:, [k, k + int(q)]] = left[:, [k + int(q), k]]
-            left[k + 1 :, k + 1 :] -= np.outer(left[k + 1 :, k] / left[k, k], left[k, k + 1 :])
-        rows[i], columns[i] = row, column
-    return rows, columns, sign, rank
-
-
-def _polynomial(x: Node) -> Node:
-    """The determinant without a division by elements (Faddeev and LeVerrier)."""
-    n = x.shape[-1]
-    if not n:
-        return ops.broadcast_to(x.graph.constant(1.0), params=(x.shape[:-2],))
-    one, power = x.graph.constant(np.eye(n)), x
-    for k in range(1, n):
-        coefficient = -trace(power, 0, -2, -1) / float(k)
-        shifted = power + expand_dims(expand_dims(coefficient, -1), -1) * one
-        power = products.matmul(x, shifted)
-    return trace(power, 0, -2, -1) * ((-1.0) ** (n + 1) / n)
-
-
-@function("inv(x)", "x=[[2,1],[1,3]]", "-y.T @ w @ y.T")
+@function("inv(x)", "x=[[2,1],[1,3]]", "-y.T @ w @ y.T", domain="det(x) != 0")
 def inv(x: Node) -> Node:
     """The inverse matrix; a singular matrix is an error."""
-    _check_square("inv", x)
+    linalg.square("inv")(x.shape)
     return linalg.solve(x, x.graph.constant(np.eye(x.shape[-1])))
 
 
@@ -218,10 +116,11 @@ def inv(x: Node) -> Node:
     "solve(a, b)",
     "a=[[2,1],[1,3]]; b=1,2",
     {"a": "-outer(solve(a.T, w), y)", "b": "solve(a.T, w)"},
+    domain="det(a) != 0",
 )
 def solve(a: Node, b: Node) -> Node:
     """The x with a @ x = b; a singular matrix is an error. ``b`` is a vector, or has columns."""
-    _check_square("solve", a)
+    linalg.square("solve")(a.shape)
     if not b.ndim:
         raise GradcalcError("shape-mismatch", "the right-hand side of 'solve' is a number")
     if b.ndim > 1:
@@ -234,6 +133,7 @@ def solve(a: Node, b: Node) -> Node:
     "cholesky(x)",
     "x=[[4,2],[2,3]]",
     "p = inv(y).T @ (tril(y.T @ w) - diag(diag(y.T @ w))/2) @ inv(y); (p + p.T)/2",
+    domain="x is positive definite",
     convention="the gradient is symmetric, as PyTorch's",
 )
 def cholesky(x: Node) -> Node:
@@ -245,7 +145,8 @@ def cholesky(x: Node) -> Node:
     "eigvalsh(x)",
     "x=[[2,1],[1,3]]",
     "v = eigh(x)[1]; (v*w) @ v.T",
-    convention="the gradient is symmetric, as PyTorch's",
+    kinks="equal eigenvalues",
+    convention="the gradient is symmetric, as PyTorch's; equal eigenvalues: of the basis found",
 )
 def eigvalsh(x: Node) -> Node:
     """The eigenvalues of a symmetric matrix, in ascending order."""
@@ -256,7 +157,8 @@ def eigvalsh(x: Node) -> Node:
     "eigh(x)[0]",
     "x=[[2,1],[1,3]]",
     "v = eigh(x)[1]; (v*w) @ v.T",
-    convention="where eigenvalues meet, vectors have none",
+    kinks="equal eigenvalues",
+    convention="vectors have LAPACK's signs; of equal eigenvalues they have no derivative",
 )
 def eigh(x: Node) -> Eigen:
     """The eigenvalues of a symmetric matrix and, as columns, its eigenvectors."""
@@ -266,7 +168,7 @@ def eigh(x: Node) -> Eigen:
 @function("matrix_power(x, 2)", "x=[[1,2],[3,4]]", "w @ x.T + x.T @ w")
 def matrix_power(x: Node, n: int) -> Node:
     """The product of n factors x; of the inverse where n is negative."""
-    _check_square("matrix_power", x)
+    linalg.square("matrix_power")(x.shape)
     base, left = (inv(x), -n) if n < 0 else (x, n)
     if not left:
         return ops.broadcast_to(x.graph.constant(np.eye(x.shape[-1])), params=(x.shape,))

@@ -7,6 +7,7 @@ from gradcalc.graph import Node, Primitive, as_number, as_truth, ops, size_of
 from gradcalc.language.functions.registry import Axes, function
 from gradcalc.language.functions.shapes import axes_of, axis_of, concatenate, part, ravel
 from gradcalc.primitives import reductions, scans, shapes, softmax
+from gradcalc.primitives.norms import norm_of_order
 
 
 def _reduce(row: Primitive, x: Node, axis: Axes, keepdims: bool) -> Node:
@@ -62,13 +63,13 @@ def _kept(x: Node, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
     return tuple(lengths)
 
 
-@function("max(x)", "x=1,5,2", "w*(x == y)")
+@function("max(x)", "x=1,5,2", "w*(x == y)", kinks="equal largest elements")
 def max_(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
     """The largest element over ``axis`` (numpy.amax)."""
     return _reduce(reductions.max_, x, axis, keepdims)
 
 
-@function("min(x)", "x=3,5,2", "w*(x == y)")
+@function("min(x)", "x=3,5,2", "w*(x == y)", kinks="equal smallest elements")
 def min_(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
     """The smallest element over ``axis`` (numpy.amin)."""
     return _reduce(reductions.min_, x, axis, keepdims)
@@ -78,18 +79,25 @@ def min_(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
 def var(x: Node, axis: Axes = None, keepdims: bool = False, ddof: float = 0.0) -> Node:
     """sum((x - mean(x))**2)/(n - ddof) over ``axis``"""
     spread = x - mean(x, axis, True)
-    return sum_(spread * spread, axis, keepdims) / (_count(x, axis) - ddof)
+    return sum_(spread * spread, axis, keepdims) / max(0.0, _count(x, axis) - ddof)
 
 
-@function("std(x)", "x=1,2,6", "w*(x - mean(x))/(x.size*y)", convention="slope 0 at zero spread")
+@function(
+    "std(x)",
+    "x=1,2,6",
+    "w*(x - mean(x))/(x.size*y)",
+    kinks="zero spread",
+    convention="slope 0 at zero spread",
+)
 def std(x: Node, axis: Axes = None, keepdims: bool = False, ddof: float = 0.0) -> Node:
     """sqrt(sum((x - mean(x))**2)/(n - ddof)) over ``axis``"""
     spread = x - mean(x, axis, True)
     size = _reduce(reductions.norm, spread, axis, keepdims)
-    return size / x.graph.constant(_count(x, axis) - ddof) ** 0.5
+    count = x.graph.constant(max(0.0, _count(x, axis) - ddof))
+    return size / ops.sqrt(count)  # in the graph, which 50 digits need
 
 
-@function("norm(x)", "x=3,4", "w*x/y")
+@function("norm(x)", "x=3,4", "w*x/y", kinks="x = 0; of ord 1 and inf, ties and zeros")
 def norm(
     x: Node, ord: float | str | None = None, axis: Axes = None, keepdims: bool = False
 ) -> Node:
@@ -114,9 +122,8 @@ def norm(
         return min_(size, axis, keepdims)
     if ord == 1.0:
         return sum_(size, axis, keepdims)
-    # What is 0 is left out, so that its slope is 0 (as in PyTorch) and not 0 * inf.
-    total = sum_(ops.where(ops.equal(x, 0.0), 0.0, size) ** ord, axis, keepdims)
-    return ops.where(ops.equal(total, 0.0), 0.0, total ** (1.0 / ord))
+    axes = axes_of(x, axis)
+    return squeezed(norm_of_order(as_number(x), params=(axes, ord)), axes, keepdims)
 
 
 @function("logsumexp(x)", "x=1,2,3", "w*softmax(x)")
@@ -153,10 +160,11 @@ def _in_line(x: Node, axis: int | None) -> tuple[Node, int]:
 @function("where(any(x > 2), 2*x, x)", "x=1,2,3", "2*w")
 def any_(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
     """Is any element true (not 0)? No gradient."""
-    return ops.not_equal(sum_(as_truth(x), axis, keepdims), 0.0)
+    axes = axes_of(x, axis)
+    return squeezed(reductions.any_(as_truth(x), params=(axes,)), axes, keepdims)
 
 
 @function("where(all(x > 2), 2*x, x)", "x=1,2,3", "w")
 def all_(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
     """Are all elements true (not 0)? No gradient."""
-    return ops.equal(sum_(~as_truth(x), axis, keepdims), 0.0)
+    return ~any_(~as_truth(x), axis, keepdims)

@@ -18,6 +18,7 @@ Axes: TypeAlias = Integers | None
 Operand: TypeAlias = Node | float  # an array, with a default
 Known: TypeAlias = Callable[[Node], Array]  # the value of a node, asked for now
 Builder: TypeAlias = Callable[..., Any]  # of a Node, or of a tuple of them
+GIVEN = (Graph, Draws, Known)  # what a function has from the running program, not from its call
 F = TypeVar("F", bound=Builder)
 
 
@@ -27,11 +28,14 @@ class Facts(NamedTuple):
     example: a call; at: the values of its leaves. Both can be run as they are.
     gradient: by leaf of the example, in the weights ``w``, the result ``y`` and the leaves; empty
         where SymPy writes the derivative (elementwise functions), or where there is none.
+    domain, kinks: in words; empty where they follow from the rows (elementwise functions).
     """
 
     example: str
     at: str = ""
     gradient: Mapping[str, str] = {}
+    domain: str = ""
+    kinks: str = ""
     convention: str = ""
 
 
@@ -61,7 +65,10 @@ SPELLINGS = {  # PyTorch's, and others of NumPy and SciPy -> the name here
     "concat": "concatenate",
     "contiguous": "array",
     "copy": "array",
+    "cpu": "array",
+    "degrees": "rad2deg",
     "div": "divide",
+    "double": "array",
     "eq": "equal",
     "expand": "broadcast_to",
     "expit": "sigmoid",
@@ -71,20 +78,24 @@ SPELLINGS = {  # PyTorch's, and others of NumPy and SciPy -> the name here
     "ge": "greater_equal",
     "gt": "greater",
     "identity": "eye",
+    "item": "array",
     "le": "less_equal",
     "log_sigmoid": "logsigmoid",
     "lt": "less",
     "mm": "matmul",
+    "mod": "remainder",
     "movedim": "moveaxis",
     "mul": "multiply",
     "mv": "matmul",
     "ne": "not_equal",
     "neg": "negative",
+    "numpy": "array",
     "permute": "transpose",
     "permute_dims": "transpose",
     "pow": "power",
     "psi": "digamma",
     "radians": "deg2rad",
+    "repeat_interleave": "repeat",
     "rint": "round",
     "stop_gradient": "detach",
     "sub": "subtract",
@@ -92,40 +103,50 @@ SPELLINGS = {  # PyTorch's, and others of NumPy and SciPy -> the name here
     "swish": "silu",
     "t": "transpose",
     "tensor": "array",
-    "torch.repeat_interleave": "repeat",
     "torch.transpose": "swapaxes",
     "true_divide": "divide",
     "unsqueeze": "expand_dims",
     "view": "reshape",
 }
-KEYWORDS = {  # PyTorch's, and others of NumPy -> the keyword here
+KEYWORDS = {  # of PyTorch or NumPy -> the keyword of a function that has not the first
+    "a_max": "high",
+    "a_min": "low",
+    "axis": "dim",
     "correction": "ddof",
+    "ddof": "correction",
+    "diagonal": "k",
     "dim": "axis",
     "dims": "axis",
+    "fill_value": "value",
+    "index": "indices",
+    "input": "x",
     "keepdim": "keepdims",
+    "keepdims": "keepdim",
     "loc": "mean",
     "max": "high",
-    "a_max": "high",
     "min": "low",
-    "a_min": "low",
     "p": "ord",
     "scale": "std",
+    "shifts": "shift",
     "steps": "num",
 }
 HABITS = {
-    "Sum": "did you mean 'sum'?",
     "arccot": "arccot(x) is arctan(1/x)",
+    "cosec": "cosec(x) is 1/sin(x)",
     "cot": "cot(x) is 1/tan(x)",
     "csc": "csc(x) is 1/sin(x)",
+    "ctg": "ctg(x) is 1/tan(x)",
+    "device": "leave it out",
+    "dtype": "leave it out: every value is a float64",
     "fft": "complex numbers are not supported",
-    "float": "every value is a float64 already",
     "int": "every value is a float64; trunc(x) leaves out the fraction",
-    "len": "x.shape[0] is the length of x",
     "lg": "did you mean 'log10', or 'log2'?",
     "ln": "did you mean 'log'? It is the natural logarithm",
     "print": "every name that the program assigns can be shown: --output NAME",
     "range": "range(n) belongs to a for loop; arange(n) makes an array",
+    "requires_grad": "leave it out: every leaf has a gradient",
     "sec": "sec(x) is 1/cos(x)",
+    "tg": "did you mean 'tan'?",
 }
 
 
@@ -135,6 +156,8 @@ def function(
     gradient: str | Mapping[str, str] = "",
     *,
     name: str = "",
+    domain: str = "",
+    kinks: str = "",
     convention: str = "",
 ) -> Callable[[F], F]:
     """Makes what follows callable in the language, by default under its own name less an ``_``.
@@ -147,7 +170,7 @@ def function(
         by = gradient if isinstance(gradient, Mapping) else {first: gradient} if gradient else {}
         key = name or build.__name__.removesuffix("_")
         FUNCTIONS[key] = build
-        FACTS[key] = Facts(example, at, by, convention)
+        FACTS[key] = Facts(example, at, by, domain, kinks, convention)
         return build
 
     return add
@@ -189,6 +212,6 @@ def usage(name: str) -> str:
     shown = [
         str(p.replace(annotation=inspect.Parameter.empty))
         for p in parameters(FUNCTIONS[name])
-        if p.annotation not in (Graph, Draws, Known)
+        if p.annotation not in GIVEN
     ]
     return f"{name}({', '.join(shown)})"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcalc.errors import GradcalcError
-from gradcalc.graph import Array, Node, as_number, ops
+from gradcalc.graph import LARGEST, Array, Node, as_number, ops
 from gradcalc.language.functions.reductions import squeezed
 from gradcalc.language.functions.registry import Axes, Known, function
 from gradcalc.language.functions.shapes import (
@@ -27,8 +27,8 @@ from gradcalc.primitives import shapes
 
 def whole(values: Array) -> Positions:
     """``values`` as positions; raises GradcalcError for what is no whole number."""
-    if np.any(values != np.rint(values)) or not np.all(np.isfinite(values)):
-        raise GradcalcError("integer", "positions must be whole numbers")
+    if np.any(values != np.rint(values)) or not np.all(np.abs(values) < LARGEST):
+        raise GradcalcError("integer", "positions must be whole numbers", f"below {LARGEST:,}")
     return np.asarray(values).astype(np.intp)
 
 
@@ -50,6 +50,12 @@ def gather(known: Known, x: Node, axis: int, indices: Node) -> Node:
             "gather wants as many axes",
         )
     return along(x, axis_of(x, axis), whole(known(indices)))
+
+
+@function("masked_fill(x, x > 1.5, 9)", "x=1,2", "stack(w[0], 0)", kinks="edges of the mask")
+def masked_fill(x: Node, mask: Node, value: Node) -> Node:
+    """``value`` where the mask is true, else x (Tensor.masked_fill)."""
+    return ops.where(mask, value, x)
 
 
 @function("diag(x)", "x=[[1,2],[3,4]]", "diag(w)")
@@ -112,13 +118,19 @@ def _sorted(known: Known, x: Node, axis: int, order: Positions) -> Node:
     return result
 
 
-@function("sort(x)", "x=3,1,2", "gather(w, 0, [2, 0, 1])", convention="equal elements keep order")
+@function(
+    "sort(x)",
+    "x=3,1,2",
+    "gather(w, 0, [2, 0, 1])",
+    kinks="equal elements",
+    convention="equal elements keep their order",
+)
 def sort(known: Known, x: Node, axis: int | None = -1, descending: bool = False) -> Node:
     """The elements in ascending order along ``axis``."""
     return ordered(known, x, axis, descending)[0]
 
 
-@function("x[argsort(x)]", "x=3,1,2", "gather(w, 0, [2, 0, 1])")
+@function("x[argsort(x)]", "x=3,1,2", "gather(w, 0, [2, 0, 1])", kinks="equal elements")
 def argsort(known: Known, x: Node, axis: int | None = -1, descending: bool = False) -> Node:
     """The positions of the elements in ascending order along ``axis``. No gradient."""
     return ordered(known, x, axis, descending)[1]
@@ -136,12 +148,12 @@ def ordered(
     return values, x.graph.constant(order.astype(np.float64))
 
 
-@function("median(x)", "x=4,1,3,2", "w*stack(0, 0, 1, 1)/2")
+@function("median(x)", "x=4,1,3,2", "w*stack(0, 0, 1, 1)/2", kinks="equal elements at the middle")
 def median(known: Known, x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
     """The middle element over ``axis``; of an even number the mean of the middle two."""
     values, count, axes = in_order(known, x, axis)
     middle = (picked(values, 0, (count - 1) // 2) + picked(values, 0, count // 2)) / 2.0
-    return kept(_unless_nan(middle, values), x, axes, keepdims)
+    return kept(unless_nan(middle, values), x, axes, keepdims)
 
 
 def in_order(known: Known, x: Node, axis: Axes) -> tuple[Node, int, tuple[int, ...]]:
@@ -159,7 +171,8 @@ def _size(x: Node, axes: tuple[int, ...]) -> int:
     return int(np.prod([x.shape[i] for i in axes], dtype=int))
 
 
-def _unless_nan(middle: Node, values: Node) -> Node:
+def unless_nan(middle: Node, values: Node) -> Node:
+    """``middle`` of sorted ``values``, but nan if one of them is."""
     last = picked(values, 0, -1)  # nan comes last
     return ops.where(ops.equal(last, last), middle, last)
 
@@ -170,13 +183,25 @@ def kept(result: Node, x: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
     return squeezed(shapes.reshape(result, params=(full,)), axes, keepdims)
 
 
-@function("x[argmax(x)]", "x=1,5,2", "w*stack(0, 1, 0)", convention="of equal ones the first")
+@function(
+    "x[argmax(x)]",
+    "x=1,5,2",
+    "w*stack(0, 1, 0)",
+    kinks="equal elements",
+    convention="of equal ones the first",
+)
 def argmax(known: Known, x: Node, axis: int | None = None, keepdims: bool = False) -> Node:
     """The position of the largest element, by default among all in order. No gradient."""
     return _best(known, x, axis, keepdims, np.argmax)
 
 
-@function("x[argmin(x)]", "x=3,5,2", "w*stack(0, 0, 1)", convention="of equal ones the first")
+@function(
+    "x[argmin(x)]",
+    "x=3,5,2",
+    "w*stack(0, 0, 1)",
+    kinks="equal elements",
+    convention="of equal ones the first",
+)
 def argmin(known: Known, x: Node, axis: int | None = None, keepdims: bool = False) -> Node:
     """The position of the smallest element, by default among all in order. No gradient."""
     return _best(known, x, axis, keepdims, np.argmin)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradcalc.errors import GradcalcError
-from gradcalc.graph import Node, as_number, size_of
+from gradcalc.graph import LARGEST, Node, as_number, size_of
 from gradcalc.language.functions.registry import Axes, Integers, function
 from gradcalc.primitives import shapes
 
@@ -61,6 +61,18 @@ def array(x: Node) -> Node:
     return x
 
 
+@function("x*size(x)", "x=1,2", "2*w")
+def size(x: Node, axis: int | None = None) -> Node:
+    """How many elements there are, or how many along an axis (numpy.size, ``x.size(0)``)."""
+    return x.graph.constant(float(x.size if axis is None else x.shape[axis_of(x, axis)]))
+
+
+@function("x*len(x)", "x=1,2", "2*w")
+def len_(x: Node) -> Node:
+    """The length of the first axis."""
+    return size(x, 0)
+
+
 @function("reshape(x, 2, 2)", "x=1,2,3,4", "reshape(w, 4)")
 def reshape(x: Node, *shape: int) -> Node:
     """The elements of ``x`` in another shape; one length may be -1."""
@@ -104,15 +116,24 @@ def squeeze(x: Node, axis: Axes = None) -> Node:
 
 
 @function("expand_dims(x, 0)", "x=1,2", "w[0]")
-def expand_dims(x: Node, axis: int) -> Node:
-    """``x`` with a new axis of length 1."""
-    at = axis_of(x, axis, more=1)
-    return shapes.reshape(x, params=((*x.shape[:at], 1, *x.shape[at:]),))
+def expand_dims(x: Node, axis: Integers) -> Node:
+    """``x`` with new axes of length 1, which are counted in the result."""
+    places = {axis_of(x, one, more=len(axis)) for one in axis}
+    if len(places) != len(axis):
+        raise GradcalcError("axis", f"axis {axis} names an axis twice")
+    lengths = iter(x.shape)
+    new = tuple(1 if i in places else next(lengths) for i in range(x.ndim + len(places)))
+    return shapes.reshape(x, params=(new,))
 
 
 @function("transpose(x)", "x=[[1,2],[3,4]]", "w.T")
 def transpose(x: Node, *axes: int) -> Node:
-    """``x`` with its axes in another order, by default reversed (numpy.transpose, ``x.T``)."""
+    """``x`` with its axes in another order, by default reversed (numpy.transpose, ``x.T``).
+
+    Two axes of more, or counted from the end, are exchanged (Tensor.transpose).
+    """
+    if len(axes) == 2 and (x.ndim > 2 or min(axes) < 0):
+        return swapaxes(x, *axes)
     order = tuple(axis_of(x, axis) for axis in axes) if axes else tuple(range(x.ndim))[::-1]
     if sorted(order) != [*range(x.ndim)]:
         raise GradcalcError(
@@ -175,7 +196,7 @@ def stack(*arrays: Node, axis: int = 0) -> Node:
             "they must be equal",
         )
     at = axis_of(arrays[0], axis, more=1)
-    return shapes.concatenate(*(expand_dims(one, at) for one in arrays), params=(at,))
+    return shapes.concatenate(*(expand_dims(one, (at,)) for one in arrays), params=(at,))
 
 
 def _alike(name: str, arrays: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -201,19 +222,19 @@ def vstack(*arrays: Node) -> Node:
 
 
 @function("a, b = split(x, 2); a*b", "x=1,2,3,4", "concatenate(w*x[2:], w*x[:2])")
-def split(x: Node, sections: Integers, axis: int = 0) -> tuple[Node, ...]:
+def split(x: Node, sections: int | Integers, axis: int = 0) -> tuple[Node, ...]:
     """Equal parts along ``axis``, or parts that end before the given positions (numpy.split)."""
     along, length = axis_of(x, axis), x.shape[axis_of(x, axis)]
-    if len(sections) != 1:
+    if not isinstance(sections, int):
         return parts(x, along, (0, *sections, length))
-    count = sections[0]
-    if count < 1 or length % count:
+    if sections < 1 or length % sections:
         raise GradcalcError(
             "arguments",
-            f"{length} elements cannot be split into {count} equal parts",
+            f"{length} elements cannot be split into {sections} equal parts",
             "give the positions instead: split(x, [2, 5])",
         )
-    return parts(x, along, tuple(range(0, length + 1, length // count or 1))[: count + 1])
+    size = length // sections
+    return parts(x, along, tuple(size * i for i in range(sections + 1)))
 
 
 def parts(x: Node, axis: int, bounds: tuple[int, ...]) -> tuple[Node, ...]:
@@ -233,6 +254,7 @@ def _reordered(x: Node, axis: int | None, change: Any) -> Node:
 def repeat(x: Node, repeats: Integers, axis: int | None = None) -> Node:
     """Each element several times (numpy.repeat, torch.repeat_interleave)."""
     counts = np.array(repeats, dtype=np.intp)
+    _check_total(sum(repeats) * (x.size if len(repeats) == 1 else 1))
     if np.any(counts < 0):
         raise GradcalcError("arguments", "an element cannot be repeated less than 0 times")
     try:
@@ -245,11 +267,19 @@ def repeat(x: Node, repeats: Integers, axis: int | None = None) -> Node:
         ) from None
 
 
+def _check_total(count: int) -> None:
+    if count > LARGEST:
+        raise GradcalcError(
+            "too-large", f"this would be {count:,} elements", f"the most is {LARGEST:,}"
+        )
+
+
 @function("tile(x, 2)", "x=1,2", "w[:2] + w[2:]")
 def tile(x: Node, *reps: int) -> Node:
     """The whole of ``x`` several times along its axes (numpy.tile, Tensor.repeat)."""
     if any(count < 0 for count in reps):
         raise GradcalcError("arguments", "an array cannot be repeated less than 0 times")
+    _check_total(x.size * size_of(reps))
     lead = max(0, len(reps) - x.ndim)
     x = shapes.reshape(x, params=((*(1,) * lead, *x.shape),))
     for axis, count in enumerate(reps, x.ndim - len(reps)):
@@ -267,7 +297,14 @@ def flip(x: Node, axis: Axes = None) -> Node:
 
 
 @function("roll(x, 1)", "x=1,2,3", "roll(w, -1)")
-def roll(x: Node, shift: int, axis: int | None = None) -> Node:
+def roll(x: Node, shift: Integers, axis: Axes = None) -> Node:
     """The elements moved by ``shift`` places, those at the end to the front."""
-    rolled = _reordered(x, axis, lambda places: np.roll(places, shift))
-    return shapes.reshape(rolled, params=(x.shape,))
+    if axis is None:
+        flat = picked(ravel(x), 0, np.roll(np.arange(x.size), sum(shift)))
+        return shapes.reshape(flat, params=(x.shape,))
+    if len(shift) not in (1, len(axis)):
+        raise GradcalcError("arguments", f"{len(shift)} shifts do not fit {len(axis)} axes")
+    for one, places in zip(axis, shift * len(axis), strict=False):
+        at = axis_of(x, one)
+        x = picked(x, at, np.roll(np.arange(x.shape[at]), places))
+    return x
