@@ -7,6 +7,7 @@ structured rows are NumPy's own functions, which work on arrays of objects.
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import mpmath
@@ -14,10 +15,11 @@ import numpy as np
 import sympy
 
 from gradcalc.graph import CONSTANT, TRUTH, Array, Node
-from gradcalc.primitives.gamma import LARGEST_ORDER
+from gradcalc.primitives.derivatives import Derivative
+from gradcalc.primitives.gamma import HIGHEST_ORDER, LARGEST_ORDER
 from gradcalc.primitives.rule import Elementwise, General, Reduction
 from gradcalc.verify import matrices
-from gradcalc.verify.matrices import NoFormulaError
+from gradcalc.verify.derivative import symbolic
 
 
 class _Flat(sympy.Function):
@@ -68,7 +70,10 @@ class minimum(sympy.Function):
 
 
 class _Kept(sympy.Function):
-    """A function that SymPy differentiates, but does not work out for numbers: 10**6! is long."""
+    """A function that SymPy differentiates, but neither works out nor rewrites.
+
+    Of numbers, 10**6! is long; and in erfc(-x) = 2 - erfc(x) no precision keeps the digits.
+    """
 
     @classmethod
     def eval(cls, *args: Any) -> None:
@@ -94,6 +99,18 @@ class beta(_Kept, sympy.beta):
     """The beta function."""
 
 
+class erf(_Kept, sympy.erf):
+    """The error function."""
+
+
+class erfc(_Kept, sympy.erfc):
+    """1 - erf(x)"""
+
+
+class erfinv(_Kept, sympy.erfinv):
+    """The x of which erf is the argument."""
+
+
 class _Objects(ABC):
     """What both share: functions by name, and how a node is computed on object arrays."""
 
@@ -108,6 +125,10 @@ class _Objects(ABC):
     def call(self, function: Callable[..., Any], *elements: Any) -> Any:
         """``function(*elements)``, as this arithmetic means it."""
 
+    def inputs(self, node: Node) -> Sequence[Node]:
+        """What is read of a node: a derivative inside the program is what our own rules made it."""
+        return node.inputs[:1] if isinstance(node.primitive, Derivative) else node.inputs
+
     def apply(self, node: Node, inputs: Sequence[Array]) -> Array:
         """The value of ``node``: an object array of its shape (0-d: the object)."""
         row = node.primitive
@@ -121,6 +142,8 @@ class _Objects(ABC):
                 return _each(lambda *elements: self.call(named, *elements), *inputs)
             given = twin
             return _each(lambda *elements: self.call(given, self, *elements), *inputs)
+        if isinstance(row, Derivative):
+            return inputs[0]
         arrays = [np.asarray(i, dtype=object) for i in inputs]
         if isinstance(row, (Reduction, General)):
             result = self.call(row.twin, self, *arrays, *node.params)
@@ -152,12 +175,13 @@ class Symbols(_Objects):
             atanh=sympy.atanh,
             cbrt=sympy.cbrt,
             pi=lambda: sympy.pi,
-            erf=sympy.erf,
-            erfc=sympy.erfc,
-            erfinv=sympy.erfinv,
+            erf=erf,
+            erfc=erfc,
+            erfinv=erfinv,
             gamma=gamma,
             lgamma=lgamma,
             polygamma=polygamma,
+            higher_polygamma=polygamma,
             beta=beta,
             sinc=sympy.sinc,
             sign=sign,
@@ -188,6 +212,10 @@ class Symbols(_Objects):
     def call(self, function: Callable[..., Any], *elements: Any) -> Any:
         return symbolic(function, *elements)
 
+    def inputs(self, node: Node) -> Sequence[Node]:
+        """SymPy makes the derivatives inside the program itself (lower.py)."""
+        return node.inputs[1:] if isinstance(node.primitive, Derivative) else node.inputs
+
     def number(self, value: float) -> sympy.Expr:
         if np.isfinite(value):
             return sympy.Rational(*float(value).as_integer_ratio())
@@ -204,13 +232,13 @@ def _lgamma(x: Any) -> Any:
     return mpmath.inf if x <= 0 and mpmath.isint(x) else mpmath.loggamma(x).real
 
 
-def _polygamma(n: Any, x: Any) -> Any:
+def _polygamma(n: Any, x: Any, largest: float = LARGEST_ORDER) -> Any:
     """The n-th derivative of digamma.
 
     mpmath's own goes from x < 0 upwards, step by step. Here the sum of (x + k)**-(n+1) over all
     whole numbers k, which has period 1, is taken between 0 and 1 (which is 5.15.6 of the DLMF).
     """
-    if not (mpmath.isint(n) and 0 <= n <= LARGEST_ORDER):
+    if not (mpmath.isint(n) and 0 <= n <= largest):
         raise ValueError("not an order")
     n = int(n)
     if not x < 0:
@@ -252,6 +280,7 @@ DIGITS: dict[str, Callable[..., Any]] = {
     "gamma": mpmath.gamma,
     "lgamma": _lgamma,
     "polygamma": _polygamma,
+    "higher_polygamma": partial(_polygamma, largest=HIGHEST_ORDER),
     "beta": _beta,
     "sinc": mpmath.sinc,
     "sign": mpmath.sign,
@@ -299,14 +328,6 @@ class Digits(_Objects):
 
 def _each(function: Callable[..., Any], *arrays: Array) -> Array:
     return np.frompyfunc(function, len(arrays), 1)(*arrays)
-
-
-def symbolic(function: Callable[..., Any], *elements: Any) -> Any:
-    """``function(*elements)`` by SymPy; raises NoFormulaError where SymPy raises."""
-    try:
-        return function(*elements)
-    except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:
-        raise NoFormulaError(f"SymPy has no formula: {error}") from error
 
 
 def real(function: Callable[..., Any], *elements: Any) -> Any:

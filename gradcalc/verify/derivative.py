@@ -1,13 +1,24 @@
 """SymPy's derivative, without a look at every term of a long sum for every symbol."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import sympy
 
-from gradcalc.verify.arithmetic import symbolic
-
 LONG = 16  # terms from which a sum is worth an index
+
+
+class NoFormulaError(Exception):
+    """SymPy has no formula: it refused, or its derivative contains something without a number."""
+
+
+def symbolic(function: Callable[..., Any], *elements: Any) -> Any:
+    """``function(*elements)`` by SymPy; raises NoFormulaError where SymPy raises."""
+    try:
+        return function(*elements)
+    except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:
+        raise NoFormulaError(f"SymPy has no formula: {error}") from error
 
 
 class Derivative:

@@ -10,11 +10,13 @@ import mpmath
 import numpy as np
 
 from gradcalc.graph import Array, Node
+from gradcalc.verify.formula import Range
 from gradcalc.verify.jacobian import Term
 
 PRECISION = 50  # decimal digits
 MOST = 1600  # digits after which two precisions that still disagree are given up
 FULL = 53 * math.log10(2)  # digits of float64: 15.95
+GUARD = 60  # bits that are to be left of the smallest number
 STEP = mpmath.mpf(10) ** -25  # to either side of a kink
 
 
@@ -22,12 +24,14 @@ STEP = mpmath.mpf(10) ** -25  # to either side of a kink
 class Claim:
     """Gradients that were printed, and the passes that they are said to be the sum of.
 
-    weights: of each pass, by output; gradients: float64 by leaf; nodes: those of the gradients.
+    weights: of each pass, by output; gradients: float64 by leaf; node: that of a leaf's gradient.
+    element: of a row of a Jacobian instead of weights: the one element of an output that counts.
     """
 
     weights: Sequence[Mapping[str, Array]]
     gradients: Mapping[str, Array | None]
-    nodes: Mapping[str, Node | None]
+    node: Callable[[str], Node | None]
+    element: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ class Entry:
 
     def _weights(self, term: Term) -> Iterator[float]:
         """The weights of the term's output element, of all passes, that are not exactly 0."""
+        if self.claim.element == (term.output, term.element):
+            yield 1.0
         for weights in self.claim.weights:
             if term.output in weights:
                 given = np.asarray(weights[term.output])
@@ -83,9 +89,11 @@ class Entry:
 
     def true(self) -> Any:
         """The slope at the point itself, to 50 digits or more; nan where it has none."""
+        Range.bits = 0
         with mpmath.workdps(PRECISION):
             slope = self.slope()
-        if abs(slope) < STEP and not self.vanishes():
+            spanned = _spanned()
+        if not spanned or (abs(slope) < STEP and not self.vanishes()):
             return settled(self.slope)  # 0 may be all that cancellation has left
         return slope
 
@@ -140,20 +148,32 @@ def settled(compute: Callable[[], Any]) -> Any:
     """
     before = None
     precision = 2 * PRECISION
-    while precision <= MOST:
+    while True:
+        Range.bits = 0
         with mpmath.workdps(precision):
             value = compute()
-            if mpmath.isnan(value):
+            spanned = _spanned() or precision == MOST
+            if mpmath.isnan(value) and spanned:
                 return value
-            known = before is not None and value != 0
-            if known and (
-                value == before or abs(value - before) <= abs(value) * mpmath.mpf(10) ** -30
-            ):
+            if before is not None and value != 0 and spanned and _same(value, before):
                 return value
+        if precision == MOST:
+            break
         before = value
-        precision *= 2
+        needed = math.ceil((Range.bits + GUARD) * math.log10(2))
+        most = MOST // 2 if precision < MOST // 2 else MOST  # two that could agree at the end
+        precision = min(most, max(2 * precision, needed))
     # Smaller than any float64, and than what rounding leaves of a cancelled sum.
-    return mpmath.mpf(0) if abs(value) < mpmath.mpf(10) ** (-MOST // 2) else mpmath.nan
+    return mpmath.mpf(0) if abs(value) < mpmath.mpf(10) ** (-MOST // 4) else mpmath.nan
+
+
+def _same(value: Any, before: Any) -> bool:
+    return bool(value == before or abs(value - before) <= abs(value) * mpmath.mpf(10) ** -30)
+
+
+def _spanned() -> bool:
+    """Does the precision that is set reach from the largest to the smallest number computed?"""
+    return bool(Range.bits + GUARD <= mpmath.mp.prec)
 
 
 def agreement(ours: float, true: Any) -> float:

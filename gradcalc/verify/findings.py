@@ -10,7 +10,10 @@ WRONG_RULE = "wrong rule"  # the kind that makes a mismatch
 
 
 class Finding(NamedTuple):
-    """An entry that is not plainly right: where, of what kind, and what the true values are."""
+    """An entry that is not plainly right: where, of what kind, and what the true values are.
+
+    output, row: of an entry of a Jacobian, the element of an output whose derivative it is.
+    """
 
     leaf: str
     at: tuple[int, ...]
@@ -19,6 +22,8 @@ class Finding(NamedTuple):
     true: Any = None
     left: Any = None
     right: Any = None
+    output: str | None = None
+    row: tuple[int, ...] = ()
 
 
 class Check(NamedTuple):

@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from typing import Any
 
@@ -15,6 +15,9 @@ from gradcalc.verify.arithmetic import (
     beta,
     ceil,
     detach,
+    erf,
+    erfc,
+    erfinv,
     floor,
     gamma,
     lgamma,
@@ -26,7 +29,27 @@ from gradcalc.verify.arithmetic import (
     sign,
     trunc,
 )
-from gradcalc.verify.matrices import NoFormulaError, eigenvalue, eigenvalue_digits
+from gradcalc.verify.derivative import NoFormulaError
+from gradcalc.verify.matrices import eigenvalue, eigenvalue_digits
+
+FARTHEST = 10_000  # bits: beyond any precision that is tried
+
+
+class Range:
+    """How many bits the terms of a sum lie apart, at the most since it was last set to 0.
+
+    1 + exp(-500) is 1 at 50 and at 100 digits, which agree on what is wrong: a precision that does
+    not span the range proves nothing.
+    """
+
+    bits = 0
+
+    @classmethod
+    def note(cls, terms: Iterable[Any]) -> None:
+        """Takes the terms of a sum into account, but for 0 and what is not finite."""
+        sizes = [t.exp + t.bc for t in terms if isinstance(t, mpmath.mpf) and t.man]
+        if len(sizes) > 1:
+            cls.bits = max(cls.bits, min(max(sizes) - min(sizes), FARTHEST))
 
 
 class Formula:
@@ -155,6 +178,23 @@ def _atom(value: sympy.Basic) -> Any:
     return mpmath.mpf(value.evalf(mpmath.mp.dps)) if value.is_real else mpmath.nan
 
 
+def _telling(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, which tells that it rounds to 1 or 2 what is not: tanh(300), exp(1e-60)."""
+
+    def told(x: Any) -> Any:
+        value = function(x)
+        if abs(value) in (1, 2) and x != 0 and mpmath.isfinite(x):
+            Range.bits = max(Range.bits, mpmath.mp.prec)  # which is not enough
+        return value
+
+    return told
+
+
+def _sum(*terms: Any) -> Any:
+    Range.note(terms)
+    return sum(terms)
+
+
 def _power(base: Any, exponent: Any) -> Any:
     if base == 0 and exponent < 0:
         return mpmath.nan
@@ -174,7 +214,7 @@ def _dirac(x: Any, *order: Any) -> Any:
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    sympy.Add: lambda *terms: sum(terms),
+    sympy.Add: _sum,
     sympy.Mul: lambda *factors: reduce(operator.mul, factors),
     sympy.Pow: _power,
     sympy.Piecewise: _piecewise,
@@ -201,10 +241,17 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     sympy.Or: lambda *conditions: any(conditions),
     sympy.Not: operator.not_,
     detach: DIGITS["detach"],
-    sympy.erfc: DIGITS["erfc"],
+    **dict.fromkeys((erf, sympy.erf), _telling(DIGITS["erf"])),
+    **dict.fromkeys((erfc, sympy.erfc), _telling(DIGITS["erfc"])),
+    sympy.tanh: _telling(DIGITS["tanh"]),
+    sympy.exp: _telling(DIGITS["exp"]),
+    sympy.cos: _telling(DIGITS["cos"]),
+    sympy.cosh: _telling(DIGITS["cosh"]),
+    sympy.sinc: _telling(DIGITS["sinc"]),
+    **dict.fromkeys((erfinv, sympy.erfinv), DIGITS["erfinv"]),
     **dict.fromkeys((gamma, sympy.gamma), DIGITS["gamma"]),
     **dict.fromkeys((lgamma, sympy.loggamma), DIGITS["lgamma"]),
-    **dict.fromkeys((polygamma, sympy.polygamma), DIGITS["polygamma"]),
+    **dict.fromkeys((polygamma, sympy.polygamma), DIGITS["higher_polygamma"]),
     **dict.fromkeys((beta, sympy.beta), DIGITS["beta"]),
     eigenvalue: eigenvalue_digits,
 }

@@ -1,8 +1,10 @@
 """Graph to SymPy: an expression for the outputs, over one symbol a leaf or one an element."""
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import mpmath
@@ -11,15 +13,20 @@ import sympy
 
 from gradcalc.compute.evaluate import evaluate, evaluate_with, needed
 from gradcalc.graph import CONSTANT, LEAF, TRUTH, Array, Node, ops, size_of
+from gradcalc.language.grammar import CONSTANTS
+from gradcalc.primitives.derivatives import Derivative, pulled
 from gradcalc.primitives.products import Product
 from gradcalc.primitives.reductions import sum_
 from gradcalc.primitives.rule import Elementwise, General, Reduction
 from gradcalc.primitives.scans import cumsum, exclusive_sum
 from gradcalc.verify.arithmetic import Digits, Symbols
+from gradcalc.verify.derivative import derivative
 
+SYMBOLS = Symbols()
 LONGEST = 10_000  # operations of one element, written out
 WIDEST = 100_000  # operations of all elements of the outputs together
 MANY = 1600  # digits of a constant that is computed once for all precisions
+PLAIN = 2**20  # largest numerator and denominator of a constant that is written as it is
 SMALL = 64  # an exponent up to which a power of constants is written out
 
 
@@ -43,16 +50,75 @@ class Lowered:
 
 def lower(outputs: Sequence[Node]) -> Lowered:
     """The expressions of ``outputs``; raises TooLargeError where they would be too long."""
-    nodes = needed(outputs, {})
+    nodes = needed(outputs, {}, SYMBOLS.inputs)
     sources = {n for n in nodes if n.primitive is LEAF}
     pointwise = all(isinstance(n.primitive, Elementwise) or not n.inputs for n in nodes)
+    sources |= {n for n in nodes if n.number is not None and not _is_plain(n.number)}
     if pointwise:
         sources |= {n for n in nodes if n.primitive in (CONSTANT, TRUTH) and n.shape}
     sources |= set(_unwieldy(nodes))
     _refuse_large(nodes, outputs, pointwise)
     symbols = {n: _symbol(n) if pointwise or not n.shape else _elements(n) for n in sources}
-    expressions = evaluate_with(Symbols(), outputs, dict(symbols))
-    return Lowered(pointwise, expressions, symbols)
+    formulas = _Formulas(n.inputs[2] for n in nodes if isinstance(n.primitive, Derivative))
+    expressions = evaluate_with(formulas, outputs, dict(symbols))
+    return Lowered(pointwise, [formulas.written_out(e) for e in expressions], symbols)
+
+
+class _Formulas(Symbols):
+    """Expressions with derivatives inside: what is differentiated by is a symbol of its own.
+
+    It stays one in the derivative, which may in turn be differentiated by it, as in PyTorch.
+    """
+
+    def __init__(self, differentiated: Iterable[Node]) -> None:
+        super().__init__()
+        self.differentiated = set(differentiated)
+        self.meant: dict[Node, dict[Any, Any]] = {}  # in creation order: symbol -> expression
+
+    def apply(self, node: Node, inputs: Sequence[Array]) -> Array:
+        if isinstance(node.primitive, Derivative):
+            return self._derivative(node, *inputs)
+        result = super().apply(node, inputs)
+        if node not in self.differentiated:
+            return result
+        symbols = _each(lambda _: sympy.Dummy("x", real=True), result)
+        self.meant[node] = dict(zip(np.ravel(symbols), np.ravel(result), strict=True))
+        return symbols
+
+    def _derivative(self, node: Node, y: Array, x: Array, along: Array) -> Array:
+        """The weighted sum of derivatives of y by x, whose elements are symbols."""
+        # Only what was made later than x may depend on it.
+        later = [meant for n, meant in self.meant.items() if n.index > node.inputs[2].index]
+        inner = {symbol: own for meant in later for symbol, own in meant.items()}
+        outputs, symbols = np.ravel(y), np.ravel(x)
+        table = [[_total(k, symbol, inner) for symbol in symbols] for k in outputs]
+        matrix = np.array(table, dtype=object).reshape(len(outputs), len(symbols))
+        sums = np.ravel(along) @ matrix if node.primitive is pulled else matrix @ np.ravel(along)
+        return np.asarray(sums, dtype=object).reshape(node.shape)[()]
+
+    def written_out(self, expression: Any) -> Any:
+        """``expression`` in the leaves alone."""
+        for meant in reversed(self.meant.values()):  # one may contain symbols of earlier ones
+            expression = _each(partial(_replaced, meant), expression)
+        return expression
+
+
+def _total(expression: Any, symbol: Any, inner: Mapping[Any, Any]) -> Any:
+    """The derivative by ``symbol``, also through inner symbols, which stand for expressions."""
+    expression = sympy.S.Zero + expression
+    slopes = derivative(expression)
+    through = expression.free_symbols & inner.keys()
+    return slopes.by(symbol) + sum(
+        slopes.by(one) * _total(inner[one], symbol, inner) for one in through
+    )
+
+
+def _replaced(meant: Mapping[Any, Any], expression: Any) -> Any:
+    return (sympy.S.Zero + expression).xreplace(meant) if meant else expression
+
+
+def _each(function: Callable[[Any], Any], array: Any) -> Any:
+    return np.frompyfunc(function, 1, 1)(array)
 
 
 def _unwieldy(nodes: Sequence[Node]) -> Iterator[Node]:
@@ -71,9 +137,23 @@ def _unwieldy(nodes: Sequence[Node]) -> Iterator[Node]:
             yield node
 
 
+def _is_plain(number: float) -> bool:
+    """Is it a short fraction? SymPy would make sqrt(884279719003555) of what is not, such as pi."""
+    if not math.isfinite(number):
+        return True
+    numerator, denominator = number.as_integer_ratio()
+    return denominator <= PLAIN and abs(numerator) <= PLAIN
+
+
 def _name(node: Node) -> str:
     if node.primitive is LEAF:
         return str(node.params[0])
+    if node.number is not None:
+        for name, value in CONSTANTS.items():
+            if value == node.number:
+                return name
+        text = repr(node.number)
+        return f"({text})" if node.number < 0 else text
     return ast.unparse(node.origin) if isinstance(node.origin, ast.AST) else f"constant{node.index}"
 
 
@@ -95,7 +175,7 @@ def _refuse_large(nodes: Sequence[Node], outputs: Sequence[Node], pointwise: boo
     """Raises TooLargeError, from the length that each element's expression would have."""
     length: dict[Node, int] = {}
     for node in nodes:
-        inner = sum(length[i] for i in set(node.inputs))  # y*y is y**2
+        inner = sum(length[i] for i in set(SYMBOLS.inputs(node)))  # y*y is y**2
         counts = isinstance(node.primitive, (Elementwise, Reduction, General))
         length[node] = _terms(node) * (inner + counts)
         if length[node] > LONGEST:
@@ -111,8 +191,10 @@ def _terms(node: Node) -> int:
     if isinstance(node.primitive, Product):
         return max(1, node.inputs[-1].shape[-2])
     if isinstance(node.primitive, General):
-        axes = node.primitive.mixes(node)
+        axes = node.primitive.mixes(node, 0)
         return max(1, size_of(tuple(node.shape[axis] for axis in axes)))
+    if isinstance(node.primitive, Derivative):
+        return 2
     if node.primitive in (cumsum, exclusive_sum):
         return max(1, node.size)
     return 1

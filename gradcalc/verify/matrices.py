@@ -9,12 +9,9 @@ import numpy as np
 import sympy
 
 from gradcalc.graph import Array
+from gradcalc.verify.derivative import NoFormulaError
 
 LARGEST = 5  # rows of a matrix whose determinant is written out: 120 products
-
-
-class NoFormulaError(Exception):
-    """SymPy has no formula: it refused, or its derivative contains something without a number."""
 
 
 def determinant(a: Array) -> Any:

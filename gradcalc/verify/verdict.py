@@ -5,11 +5,9 @@ digits, poor in float64) and from a point where there is no one derivative (the 
 """
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias
 
 import mpmath
@@ -19,17 +17,18 @@ import sympy
 from gradcalc.compute.evaluate import evaluate, needed
 from gradcalc.graph import Array, Node, size_of
 from gradcalc.verify.deadline import TimeIsUpError, time_limit
+from gradcalc.verify.derivative import NoFormulaError
 from gradcalc.verify.entry import FULL, STEP, Claim, Entry, agreement, leaps, settled
 from gradcalc.verify.exact import Exact
 from gradcalc.verify.findings import WRONG_RULE, Check, Finding
 from gradcalc.verify.jacobian import Jacobian, Term
 from gradcalc.verify.kinks import NEAR, tied, to_kinks
 from gradcalc.verify.lower import TooLargeError
-from gradcalc.verify.matrices import NoFormulaError
 
 GOOD = 14.0  # digits from which an agreement needs no second look
 POOR = 8.0  # digits below which a value is reported as badly rounded
 FEW = 1_000  # entries that are always reached: their order does not matter
+MANY = 10_000_000  # entries that are all put in order before
 
 Verdict: TypeAlias = tuple[float, Finding | None]  # digits that agree, what is special
 
@@ -46,17 +45,27 @@ class Traced(NamedTuple):
 Retrace: TypeAlias = Callable[[str, int, float], Traced | None]
 
 
-def check(traced: Traced, claims: Sequence[Claim], retrace: Retrace, seconds: float) -> Check:
+def check(
+    traced: Traced,
+    claims: Sequence[Claim],
+    retrace: Retrace,
+    seconds: float,
+    *,
+    apart: bool = False,
+) -> Check:
     """Checks every entry of the claimed gradients, or as many as ``seconds`` allow.
 
     retrace: runs the program again with one leaf element changed; None where that fails.
+    apart: the claims are counted and reported one by one, as rows of a Jacobian; else the worst of
+        all is the verdict on an element of a leaf.
     """
     reached = {
         name: leaf.shape
         for name, leaf in traced.leaves.items()
         if any(claim.gradients[name] is not None for claim in claims)
     }
-    entries = sum(size_of(shape) for shape in reached.values())
+    elements = sum(size_of(shape) for shape in reached.values())
+    entries = elements * (len(claims) if apart else 1)
     judge: _Judge | None = None
     reason = None if entries else "there is nothing to differentiate by"
     formulas = None
@@ -64,8 +73,13 @@ def check(traced: Traced, claims: Sequence[Claim], retrace: Retrace, seconds: fl
         with time_limit(seconds) as look_at_the_clock:
             judge = _Judge(traced, claims, retrace)
             judge.judge_silent()
-            for leaf, j in _sampled(reached, entries):
-                judge.judge(leaf, j)
+            for number in _sampled(entries):
+                element, row = divmod(number, len(claims)) if apart else (number, 0)
+                leaf, j = _element(reached, element)
+                if apart:
+                    judge.judge_row(claims[row], leaf, j)
+                else:
+                    judge.judge(leaf, j)
                 look_at_the_clock()
             formulas = judge.jacobian.listing()
     except TimeIsUpError:
@@ -78,24 +92,42 @@ def check(traced: Traced, claims: Sequence[Claim], retrace: Retrace, seconds: fl
     except MemoryError:
         reason = "the numbers of the check do not fit into memory"
         return Check("unchecked", None, entries, reason=reason)
+    if judge is not None and judge.checked == entries > 0:
+        reason = None  # only to list the formulas took too long
     if judge is None or not (judge.checked or judge.findings):
         return Check("unchecked", "symbolic", entries, jacobian=formulas, reason=reason)
     order = list(traced.leaves)
-    findings = sorted(judge.findings, key=lambda f: (order.index(f.leaf), f.at))
+    findings = sorted(judge.findings, key=lambda f: (order.index(f.leaf), f.at, f.row))
     verified = judge.checked > len(findings)
     digits = math.floor(judge.digits * 10) / 10 if verified else None
     status = judge.status()
     return Check(status, "symbolic", entries, judge.checked, digits, formulas, findings, reason)
 
 
-def _sampled(shapes: Mapping[str, tuple[int, ...]], entries: int) -> Iterator[tuple[str, int]]:
+def _sampled(entries: int) -> Iterator[int]:
     """All entries; many of them in a seeded order, so that those reached in time are a sample."""
-    ends = list(accumulate(size_of(shape) for shape in shapes.values()))
-    names = list(shapes)
-    few = entries <= FEW
-    for number in range(entries) if few else np.random.default_rng(0).permutation(entries):
-        which = bisect_right(ends, number)
-        yield names[which], int(number) - (ends[which - 1] if which else 0)
+    if entries <= FEW:
+        yield from range(entries)
+        return
+    draw = np.random.default_rng(0)
+    if entries <= MANY:
+        yield from map(int, draw.permutation(entries))
+        return
+    seen: set[int] = set()
+    while len(seen) < entries:
+        number = int(draw.integers(entries))
+        if number not in seen:
+            seen.add(number)
+            yield number
+
+
+def _element(shapes: Mapping[str, tuple[int, ...]], number: int) -> tuple[str, int]:
+    """The leaf, and the element of it, that ``number`` counts to."""
+    for name, shape in shapes.items():
+        if number < size_of(shape):
+            return name, number
+        number -= size_of(shape)
+    raise IndexError(number)
 
 
 @dataclass
@@ -108,6 +140,8 @@ class _Judge:
     checked: int = 0
     digits: float = FULL
     findings: list[Finding] = field(default_factory=list)
+    at: tuple[str, int] | None = None  # where ``terms`` are of
+    terms: dict[tuple[str, int], Term] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         outputs, leaves, values, conditions = self.traced
@@ -142,21 +176,41 @@ class _Judge:
     def judge(self, leaf: str, j: int) -> None:
         """Judges element j of ``leaf`` in all claims, and keeps the worst of it."""
         terms = list(self.jacobian.terms(leaf, j))
-        distance = min(
-            (float(self.kinks[t.output, leaf][t.element]) for t in terms), default=math.inf
-        )
         entries = [
-            Entry(leaf, j, claim, terms, distance)
+            self._entry(leaf, j, claim, terms)
             for claim in self.claims
             if claim.gradients[leaf] is not None
         ]
-        digits, finding = min(map(self._verdict, entries), key=_severity)
+        self._keep(min(map(self._verdict, entries), key=_severity), leaf, j)
+
+    def judge_row(self, claim: Claim, leaf: str, j: int) -> None:
+        """Judges element j of ``leaf`` in a claim on one element of an output."""
+        if (leaf, j) != self.at:
+            self.at = (leaf, j)
+            self.terms = {(t.output, t.element): t for t in self.jacobian.terms(leaf, j)}
+        own = self.terms.get(claim.element) if claim.element else None
+        entry = self._entry(leaf, j, claim, [own] if own else [])
+        self._keep(self._verdict(entry), leaf, j, claim.element)
+
+    def _entry(self, leaf: str, j: int, claim: Claim, terms: list[Term]) -> Entry:
+        distances = [float(self.kinks[term.output, leaf][term.element]) for term in terms]
+        return Entry(leaf, j, claim, terms, min(distances, default=math.inf))
+
+    def _keep(
+        self, verdict: Verdict, leaf: str, j: int, element: tuple[str, int] | None = None
+    ) -> None:
+        digits, finding = verdict
         self.checked += 1
         if finding is None:
             self.digits = min(self.digits, digits)
+            return
+        at = _index(j, self.traced.leaves[leaf])
+        if element is None:
+            self.findings.append(finding._replace(at=at))
         else:
-            index = np.unravel_index(j, self.traced.leaves[leaf].shape)
-            self.findings.append(finding._replace(at=tuple(map(int, index))))
+            output, k = element
+            row = _index(k, self.traced.outputs[output])
+            self.findings.append(finding._replace(at=at, output=output, row=row))
 
     def _verdict(self, entry: Entry) -> Verdict:
         if entry.leaf in self.tied:
@@ -213,7 +267,7 @@ class _Judge:
 
     def _rule_agrees(self, entry: Entry, step: Any, true: Any) -> bool | None:
         """Is our own gradient right at x_j + step, computed with many digits? None: it has none."""
-        node = entry.claim.nodes[entry.leaf]
+        node = entry.claim.node(entry.leaf)
         assert node is not None  # a leaf without a gradient has no entries
         return self.exact.agrees(node, self.traced.leaves[entry.leaf], entry.j, step, true)
 
@@ -232,7 +286,7 @@ class _Judge:
         sides = []
         for side in (-np.inf, np.inf):
             traced = self.retrace(entry.leaf, entry.j, float(np.nextafter(here, side)))
-            if traced is None:
+            if traced is None or _shapes(traced) != _shapes(self.traced):
                 return 0.0, _finding(entry, "branch")
             values = {
                 leaf: self.traced.values[self.traced.leaves[name]]
@@ -283,6 +337,14 @@ class _Judge:
         if entry.is_inside():
             return "undetermined"
         return "pole" if math.isinf(entry.ours) else "outside domain"
+
+
+def _shapes(traced: Traced) -> dict[str, tuple[int, ...]]:
+    return {name: output.shape for name, output in traced.outputs.items()}
+
+
+def _index(flat: int, node: Node) -> tuple[int, ...]:
+    return tuple(map(int, np.unravel_index(flat, node.shape)))
 
 
 def _severity(verdict: Verdict) -> tuple[int, float]:
