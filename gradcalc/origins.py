@@ -1,7 +1,7 @@
 """Where a nan or an infinity in a gradient comes from: which part of the text, and which values."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,11 +9,14 @@ import numpy as np
 from gradcalc.compute.evaluate import evaluate, needed
 from gradcalc.errors import Span
 from gradcalc.graph import LEAF, Array, Node, ops
-from gradcalc.language.program import Program
-from gradcalc.language.syntax import span_of
-from gradcalc.primitives.rule import Elementwise, Linear
+from gradcalc.language.syntax import python_text, span_of
+from gradcalc.language.trace import Trace
+from gradcalc.primitives.products import Product
+from gradcalc.primitives.rule import Elementwise, General, Linear, Reduction
 
 MOST = 2**24  # numbers of all nodes together that are computed again for an origin
+
+LONGEST = 60  # characters of an origin's text
 
 Index = tuple[int, ...]
 
@@ -35,30 +38,66 @@ class Origin(NamedTuple):
         return f"{self.text}{place}" + (f", where {self.operands}" if self.operands else "")
 
 
-def origin_of(
-    program: Program,
-    gradient: Node,
-    index: Index,
-    outputs: Mapping[str, Node],
-    values: Mapping[Node, Array],
-) -> Origin | None:
-    """The origin of the element at ``index`` of ``gradient``, which is nan or infinite.
+def origins_of(
+    trace: Trace, gradients: Mapping[str, tuple[Node, Index]], outputs: Iterable[Node]
+) -> dict[str, Origin]:
+    """The origins of elements of gradients (by leaf: the node and the index) that are not finite.
 
-    values: of the leaves at least. None where it is in the values or weights that were given, or
-    where so many numbers would have to be computed again.
+    Those in the weights that were given have none; nor is one sought where so many numbers would
+    have to be computed again.
     """
-    if sum(node.size for node in needed([gradient], dict(values))) > MOST:
+    targets = [node for node, _ in gradients.values()]
+    if sum(node.size for node in needed(targets, trace.values)) > MOST:
+        return {}
+    known = dict(trace.values)
+    evaluate(targets, known, keep=True)
+    nodes = needed(outputs, {})
+    found = {
+        name: _origin(trace, *_walk(*target, known), nodes, known)
+        for name, target in gradients.items()
+    }
+    return {name: origin for name, origin in found.items() if origin is not None}
+
+
+def _origin(
+    trace: Trace, node: Node, at: Index, nodes: Sequence[Node], known: dict[Node, Array]
+) -> Origin | None:
+    if node.primitive is LEAF:
+        return Origin(f"the value of {node.params[0]}", None, at, "")
+    if not isinstance(node.origin, ast.AST):
         return None
-    known = dict(values)
-    evaluate([gradient], known, keep=True)
-    node, index = _walk(gradient, index, known)
-    if not node.inputs or not isinstance(node.origin, ast.AST):
-        return None
-    text, span = ast.unparse(node.origin), span_of(program.source.text, node.origin)
-    here = [n for n in needed(outputs.values(), {}) if n.origin is node.origin]
-    if not here or here[-1].shape != node.shape or not isinstance(here[-1].primitive, Elementwise):
-        return Origin(text, span, (), "")
-    return Origin(text, span, index, _operands(here[-1], index, known))
+    here = [n for n in nodes if n.origin is node.origin]
+    operands = _operands(trace, here)
+    shape = here[-1].shape if here else node.shape
+    numbers = []
+    for text, operand in operands.items():
+        value = np.asarray(evaluate([operand], known)[0])
+        if operand.shape and (operand.shape != node.shape or shape != node.shape):
+            continue  # which of its elements it was cannot be told
+        element = value[at] if operand.shape else value
+        numbers.append(f"{text} = {float(element):.10g}")
+    place = at if numbers and shape == node.shape else ()
+    span = span_of(trace.program.source.text, node.origin)
+    return Origin(_text(trace, node), span, place, ", ".join(numbers))
+
+
+def _operands(trace: Trace, here: Sequence[Node]) -> dict[str, Node]:
+    """What an operation, or all that a function made of it, works on: by its text."""
+    inside = set(here)
+    names = {node: name for name, node in [*trace.names.items(), *trace.leaves.items()]}
+    found = {}
+    for node in here:
+        for source in node.inputs:
+            if source not in inside and not source.truth and (source.inputs or source in names):
+                found[names.get(source) or _text(trace, source)] = source
+    return found
+
+
+def _text(trace: Trace, node: Node) -> str:
+    """The part of the program that made the node, shortened."""
+    assert isinstance(node.origin, ast.AST)  # it is no leaf and no constant
+    text = ast.get_source_segment(python_text(trace.program.source.text), node.origin) or "this"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def _walk(node: Node, index: Index, values: Mapping[Node, Array]) -> tuple[Node, Index]:
@@ -96,25 +135,26 @@ def _behind(node: Node, position: int, index: Index) -> Array:
         unit[index] = 1.0
         transposed = node.primitive.transpose(node.graph.constant(unit), node, position)
         return evaluate([transposed], {})[0] != 0.0
-    return np.ones(source.shape, bool)
-
-
-def _operands(operation: Node, index: Index, values: dict[Node, Array]) -> str:
-    """The operands of an elementwise operation, but for constants, with their values there."""
-    operands = [
-        operand
-        for operand in dict.fromkeys(operation.inputs)
-        if (operand.inputs and operand.origin is not operation.origin) or operand.primitive is LEAF
-    ]
-    arrays = evaluate(operands, values)
-    return ", ".join(
-        f"{_name(operand)} = {float(np.broadcast_to(array, operation.shape)[index]):.10g}"
-        for operand, array in zip(operands, arrays, strict=True)
-        if not operand.truth
+    # Along these axes of the input any element may be behind; along the others the own one.
+    free = _mixed(node, position)
+    where = tuple(
+        slice(None) if axis in free else index[axis - source.ndim + node.ndim] if n > 1 else 0
+        for axis, n in enumerate(source.shape)
     )
+    behind = np.zeros(source.shape, bool)
+    behind[where] = True
+    return behind
 
 
-def _name(node: Node) -> str:
-    if node.primitive is LEAF:
-        return str(node.params[0])
-    return ast.unparse(node.origin) if isinstance(node.origin, ast.AST) else "a value"
+def _mixed(node: Node, position: int) -> tuple[int, ...]:
+    """The axes of an input along which its elements are mixed."""
+    row, ndim = node.primitive, node.inputs[position].ndim
+    if isinstance(row, Reduction):
+        axes: tuple[int, ...] = node.params[0]
+        return axes
+    if isinstance(row, Product):
+        left = position == row.conditions
+        return (ndim - 1,) if left else (ndim - 2,)
+    if isinstance(row, General) and node.ndim == ndim:
+        return row.mixes(node, position)
+    return tuple(range(ndim))

@@ -18,7 +18,7 @@ from gradcalc.language.draws import Draws
 from gradcalc.language.interpreter import run
 from gradcalc.language.literals import Weights
 from gradcalc.language.trace import Trace
-from gradcalc.origins import Origin, origin_of
+from gradcalc.origins import Origin, origins_of
 from gradcalc.passes import Backward, Leaves, added, backward
 from gradcalc.verify.findings import Check
 
@@ -72,6 +72,13 @@ class Note(NamedTuple):
     span: Span | None = None
 
 
+def seed_notes(draws: Draws) -> list[Note]:
+    """How random numbers that were drawn without a seed can be had again."""
+    if not (draws.used and draws.chosen):
+        return []
+    return [Note("seed", f"the random numbers can be had again by --seed {draws.seed}")]
+
+
 @dataclass(frozen=True)
 class Result:
     """The gradients and all that belongs to them.
@@ -106,11 +113,7 @@ class Result:
                     message += f": it begins in {origin}"
                 span = origin.span if origin else None
                 found.append(Note("non-finite-gradient", message, span))
-        draws = self.problem.draws
-        if draws.used and draws.chosen:
-            message = f"the random numbers can be had again by --seed {draws.seed}"
-            found.append(Note("seed", message))
-        return found
+        return [*found, *seed_notes(self.problem.draws)]
 
     @property
     def proven(self) -> bool:
@@ -169,22 +172,18 @@ def _first_not_finite(gradient: Array) -> tuple[int, ...]:
 
 def _origins(done: _Computed, gradients: Mapping[str, Array | None]) -> dict[str, Origin]:
     """Where the first nan or infinity of each gradient comes from."""
-    found = {}
+    targets = {}
     for name, gradient in gradients.items():
         node = done.state[name]
-        if gradient is None or node is None or np.all(np.isfinite(gradient)):
-            continue
-        program, index = done.trace.program, _first_not_finite(gradient)
-        origin = origin_of(program, node, index, done.outputs, done.trace.values)
-        if origin is not None:
-            found[name] = origin
-    return found
+        if gradient is not None and node is not None and not np.all(np.isfinite(gradient)):
+            targets[name] = (node, _first_not_finite(gradient))
+    return origins_of(done.trace, targets, done.outputs.values()) if targets else {}
 
 
 def _compute(problem: Problem) -> _Computed:
     """Text to numbers, without the check."""
     trace = run(compile_program(problem.expr, frozenset(problem.at)), problem.at, problem.draws)
-    leaves = _leaves(problem, trace)
+    leaves = wanted_leaves(problem, trace)
     _check_expectation(problem, leaves)
     if len(problem.passes) > 1 and not problem.retain_graph:
         raise GradcalcError(
@@ -216,10 +215,10 @@ def _verify(problem: Problem, done: _Computed) -> Check:
     from gradcalc.verify.entry import Claim
     from gradcalc.verify.verdict import Traced, check
 
-    claims = [Claim([p.weights], done.numbers(p.gradients), p.gradients) for p in done.passes]
+    claims = [Claim([p.weights], done.numbers(p.gradients), p.gradients.get) for p in done.passes]
     if len(done.passes) > 1 and not problem.zero_grad:  # the sum of all passes is printed too
         weights = [one.weights for one in done.passes]
-        claims.append(Claim(weights, done.numbers(done.state), done.state))
+        claims.append(Claim(weights, done.numbers(done.state), done.state.get))
     leaves = {name: leaf for name, leaf in done.leaves.items() if leaf is not None}
     values = {**done.trace.values, **done.values}
     traced = Traced(done.outputs, leaves, values, done.trace.conditions)
@@ -239,18 +238,23 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
+def moved(at: Mapping[str, Array], leaf: str, j: int, value: float) -> dict[str, Array]:
+    """``at`` with element j of one leaf changed."""
+    changed = np.array(at[leaf])
+    changed.flat[j] = value
+    return {**at, leaf: changed[()]}
+
+
 def _again(
     problem: Problem, outputs: Sequence[str], leaves: Sequence[str], leaf: str, j: int, value: float
 ) -> Traced | None:
     """What the program computes with one leaf element changed; None where it has no such result."""
     from gradcalc.verify.verdict import Traced
 
-    moved = np.array(problem.at[leaf])
-    moved.flat[j] = value
     try:
         trace = run(
             compile_program(problem.expr, frozenset(problem.at)),
-            {**problem.at, leaf: moved[()]},
+            moved(problem.at, leaf, j, value),
             Draws(problem.draws.seed),
         )
         found = {name: as_number(trace.names[name]) for name in outputs}
@@ -260,7 +264,7 @@ def _again(
     return Traced(found, known, trace.values, trace.conditions)
 
 
-def _leaves(problem: Problem, trace: Trace) -> Leaves:
+def wanted_leaves(problem: Problem, trace: Trace) -> Leaves:
     """The leaves that gradients are wanted for; None for one that the run never read."""
     for name in problem.at:
         if name in trace.program.assigned and name not in trace.leaves:
