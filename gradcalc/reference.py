@@ -4,8 +4,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from gradcalc.errors import GradcalcError, Source, did_you_mean
-from gradcalc.graph import PRIMITIVES, Graph, Node, as_number
+from gradcalc.compute.evaluate import needed
+from gradcalc.errors import Source
+from gradcalc.graph import LEAF, PRIMITIVES, Graph, Node, as_number
+from gradcalc.language.calls import not_callable
 from gradcalc.language.compiler import compile_program
 from gradcalc.language.draws import Draws
 from gradcalc.language.functions.registry import (
@@ -17,12 +19,14 @@ from gradcalc.language.functions.registry import (
     resolve,
     usage,
 )
+from gradcalc.language.grammar import MODULES
 from gradcalc.language.interpreter import run
 from gradcalc.language.literals import bindings
 from gradcalc.language.trace import Trace
 from gradcalc.primitives.rule import Elementwise, Row
 from gradcalc.verify.formula import Formula
 from gradcalc.verify.jacobian import Jacobian
+from gradcalc.verify.kinks import kinks
 from gradcalc.verify.lower import lower
 
 ROWS = "elementwise"  # the group of all rows, and of short formulas in them
@@ -34,7 +38,7 @@ class Entry(NamedTuple):
 
     meaning: a formula, or a sentence. derivative: of what is elementwise, by operand; gradient: of
     all else, in the weights ``w`` and the result ``y`` of the example. domain: where it is real.
-    kinks: what is 0 where the derivative jumps. example: a command.
+    kinks: where the derivative jumps. example: a command.
     """
 
     name: str
@@ -45,7 +49,7 @@ class Entry(NamedTuple):
     derivative: Mapping[str, str]
     gradient: Mapping[str, str]
     domain: str
-    kinks: Sequence[str]
+    kinks: str
     convention: str
     example: str
 
@@ -58,19 +62,17 @@ def entries() -> list[Entry]:
 
 def entry(spelling: str) -> Entry:
     """The function that a name or another spelling of it means; raises GradcalcError."""
-    namespace, _, bare = spelling.rpartition(".")
-    name = resolve(bare, namespace)
-    if name not in FUNCTIONS:
-        hint = did_you_mean(bare, FUNCTIONS) or did_you_mean(bare, SPELLINGS)
-        hint = hint or "gradcalc functions lists them all"
-        raise GradcalcError("unknown-function", f"unknown function '{spelling}'", hint)
+    namespace, dot, bare = spelling.rpartition(".")
+    name = resolve(bare, MODULES.get(namespace, ""))
+    if name not in FUNCTIONS or (dot and namespace not in MODULES):
+        raise not_callable(bare if namespace in MODULES else spelling, False)
     build, row = FUNCTIONS[name], PRIMITIVES.get(name)
     facts = FACTS.get(name) or _facts_of(name)
     trace = run(
         compile_program(Source(facts.example)), bindings(Source(facts.at), Draws(0)), Draws(0)
     )
     meaning = " ".join((build.__doc__ or "").split("\n\n")[0].replace("``", "").split())
-    domain, kinks = _domain_and_kinks(row) if isinstance(row, Elementwise) else ("", [])
+    inside, bends = _domain_and_kinks(trace)
     return Entry(
         name,
         [one for one, meant in SPELLINGS.items() if meant == name],
@@ -79,8 +81,8 @@ def entry(spelling: str) -> Entry:
         _formula(build) if isinstance(build, Elementwise) else meaning,
         {} if facts.gradient else _derivative(trace),
         facts.gradient,
-        domain,
-        kinks,
+        facts.domain or inside,
+        facts.kinks or bends,
         facts.convention or (row.convention if isinstance(row, Row) else ""),
         _command(facts, trace),
     )
@@ -91,7 +93,7 @@ def _group(name: str) -> str:
     if isinstance(build, Elementwise):
         return ROWS
     module: str = build.__module__.rpartition(".")[2]
-    return "linalg" if module == "einsum" else module
+    return "linalg" if module in ("determinants", "einsum") else module
 
 
 def _facts_of(name: str) -> Facts:
@@ -125,12 +127,22 @@ def _formula(row: Elementwise) -> str:
     return _text(row(*_operands(row)))
 
 
-def _domain_and_kinks(row: Elementwise) -> tuple[str, list[str]]:
-    """The conditions under which the row is real, and what vanishes at its kinks."""
-    inputs = _operands(row)
-    inside = row.domain(*inputs)
-    kinks = row.kinks(*inputs) if row.kinks else ()
-    return _text(inside) if isinstance(inside, Node) else "", [_text(kink) for kink in kinks]
+def _domain_and_kinks(trace: Trace) -> tuple[str, str]:
+    """Where all rows behind an elementwise result are real, and where one of them bends."""
+    rows = [node for node in needed([_result(trace)], {}) if node.inputs]
+    if not all(isinstance(node.primitive, Elementwise) for node in rows):
+        return "", ""
+    domains: dict[str, None] = {}  # in order, and each once
+    bends: dict[str, None] = {}
+    for node in rows:
+        assert isinstance(node.primitive, Elementwise)
+        inside = node.primitive.domain(*node.inputs)
+        if isinstance(inside, Node):
+            domains[_text(inside)] = None
+        for kink in kinks(node):
+            if any(n.primitive is LEAF for n in needed([kink], {})):
+                bends[f"{_text(kink)} = 0"] = None
+    return " and ".join(domains), ", ".join(bends)
 
 
 def _operands(row: Elementwise) -> list[Node]:

@@ -4,20 +4,23 @@ from typing import Annotated
 
 import typer
 
-from gradcalc.cli.options import CheckTime, Digits, Json, NoCheck, Strict
+from gradcalc.cli.options import (
+    At,
+    CheckTime,
+    Digits,
+    Expr,
+    Json,
+    NoCheck,
+    Seed,
+    Strict,
+    Wrt,
+)
 from gradcalc.errors import GradcalcError
 
 
 def evaluate(
-    expr: Annotated[
-        str, typer.Argument(help="The program, @FILE, or - for standard input.", metavar="EXPR")
-    ],
-    at: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Leaf values: a=1,2 or 'a=[[1,2],[3,4]]; b=pi' or a=@FILE or @FILE. Repeatable."
-        ),
-    ] = None,
+    expr: Expr,
+    at: At = None,
     weights: Annotated[
         list[str] | None,
         typer.Option(help="Weights of one backward pass: 0.1,1 or 'y=0.1,1; z'. Repeatable."),
@@ -31,13 +34,11 @@ def evaluate(
     expand: Annotated[
         bool, typer.Option("--expand", help="Spread an output of one element over the weights.")
     ] = False,
-    wrt: Annotated[
-        str | None, typer.Option(help="Only the gradients of these leaves: a,b.")
-    ] = None,
+    wrt: Wrt = None,
     output: Annotated[
         str | None, typer.Option(help="The name to differentiate; by default the last one.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of randn and uniform.", min=0)] = None,
+    seed: Seed = None,
     check_time: CheckTime = 10.0,
     no_check: NoCheck = False,
     strict: Strict = False,
@@ -45,29 +46,27 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Print the gradients of an expression and check them against SymPy."""
+    from gradcalc import api
     from gradcalc.cli.output import fail, finish, print_result
     from gradcalc.files.texts import read_program
     from gradcalc.files.values import names_of, read_at, read_weights
     from gradcalc.language.draws import Draws
     from gradcalc.language.syntax import normalize
-    from gradcalc.problem import Problem, solve
 
     try:
         draws = Draws(seed)
-        result = solve(
-            Problem(
-                expr=read_program(expr),
-                at=read_at(at or (), draws),
-                passes=[read_weights(option, draws) for option in weights or ()] or [{}],
-                zero_grad=zero_grad,
-                retain_graph=not no_retain_graph,
-                expand=expand,
-                wrt=None if wrt is None else names_of(wrt),
-                output=None if output is None else normalize(output),
-                draws=draws,
-                check=not no_check,
-                check_seconds=check_time,
-            )
+        result = api.solve(
+            read_program(expr),
+            read_at(at or (), draws),
+            passes=[read_weights(option, draws) for option in weights or ()] or [None],
+            zero_grad=zero_grad,
+            retain_graph=not no_retain_graph,
+            expand=expand,
+            wrt=None if wrt is None else names_of(wrt),
+            output=None if output is None else normalize(output),
+            draws=draws,
+            check=not no_check,
+            check_seconds=check_time,
         )
     except GradcalcError as error:
         fail(error, as_json)

@@ -11,6 +11,10 @@ from gradcalc import __version__
 from gradcalc.cli.eval import evaluate
 from gradcalc.cli.expressions import ExpressionCommand
 from gradcalc.cli.functions import functions
+from gradcalc.cli.hessian import hessian
+from gradcalc.cli.hvp import hvp
+from gradcalc.cli.jacobian import jacobian
+from gradcalc.cli.jvp import jvp
 from gradcalc.cli.run import run
 from gradcalc.errors import printable
 
@@ -22,6 +26,10 @@ app = typer.Typer(
     help="Gradients of expressions, with PyTorch's semantics, each number checked by SymPy.",
 )
 app.command("eval", cls=ExpressionCommand)(evaluate)
+app.command("jacobian", cls=ExpressionCommand)(jacobian)
+app.command("hessian", cls=ExpressionCommand)(hessian)
+app.command("jvp", cls=ExpressionCommand)(jvp)
+app.command("hvp", cls=ExpressionCommand)(hvp)
 app.command("run")(run)
 app.command("functions")(functions)
 

@@ -4,6 +4,21 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+Expr: TypeAlias = Annotated[
+    str, typer.Argument(help="The program, @FILE, or - for standard input.", metavar="EXPR")
+]
+At: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Leaf values: a=1,2 or 'a=[[1,2],[3,4]]; b=pi' or a=@FILE or @FILE. Repeatable."
+    ),
+]
+Along: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(help="The direction by leaf: 'a=1,0,0; b=0.5', or as --at. Repeatable."),
+]
+Wrt: TypeAlias = Annotated[str | None, typer.Option(help="Only by these leaves: a,b.")]
+Seed: TypeAlias = Annotated[int | None, typer.Option(help="Seed of random numbers.", min=0)]
 CheckTime: TypeAlias = Annotated[
     float, typer.Option("--check-time", help="Seconds that one check may take.", min=0.0)
 ]

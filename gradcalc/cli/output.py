@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import typer
 
+from gradcalc.blocks import Blocks
 from gradcalc.errors import GradcalcError, printable, underline
 from gradcalc.problem import Result
 from gradcalc.render.report import show_result
@@ -27,7 +28,7 @@ def print_result(result: Result, digits: int, as_json: bool) -> None:
     note(result)
 
 
-def note(result: Result, name: str = "") -> None:
+def note(result: Result | Blocks, name: str = "") -> None:
     """Prints warnings to standard error; ``name`` says of which problem."""
     place = f"{name}: " if name else ""
     for warning in result.warnings:

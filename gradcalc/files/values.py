@@ -16,15 +16,15 @@ from gradcalc.language.draws import Draws
 from gradcalc.language.syntax import normalize
 
 
-def read_bindings(option: str, draws: Draws) -> dict[str, Array]:
+def read_bindings(option: str, draws: Draws, label: str = "--at") -> dict[str, Array]:
     """The leaf values of one ``--at``: ``a=1,2``, ``a=@points.csv:price`` or ``@values.json``."""
-    with within("--at", option):
+    with within(label, option):
         if option.startswith("@"):
             return read_values(Path(option[1:]), draws)
         name, equals, rest = option.partition("=")
         if equals and rest.lstrip().startswith("@"):
             return {normalize(name.strip()): read_array(rest.strip()[1:], draws)}
-    return literals.bindings(Source(option, "--at"), draws)
+    return literals.bindings(Source(option, label), draws)
 
 
 def read_weights(option: str, draws: Draws) -> literals.Weights:
@@ -38,12 +38,12 @@ def read_weights(option: str, draws: Draws) -> literals.Weights:
     return literals.weights(Source(option, "--weights"), draws)
 
 
-def read_at(options: Iterable[str], draws: Draws) -> dict[str, Array]:
-    """The leaf values of all ``--at``."""
+def read_at(options: Iterable[str], draws: Draws, label: str = "--at") -> dict[str, Array]:
+    """The leaf values of all ``--at``, or the directions of all ``--along``."""
     result: dict[str, Array] = {}
     for option in options:
-        with within("--at", option):
-            add(result, read_bindings(option, draws))
+        with within(label, option):
+            add(result, read_bindings(option, draws, label))
     return result
 
 

@@ -1,5 +1,6 @@
 """The reference of functions: a table, one in full, tables for the README, records."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
@@ -25,13 +26,15 @@ def markdown(entries: Sequence[Entry]) -> str:
     """Tables for the README, one a group."""
     lines = []
     for group, members in groupby(entries, lambda entry: entry.group):
-        lines += [f"| {group} | meaning | derivative | notes |", "|---|---|---|---|"]
+        lines += [f"| {group} | meaning | derivative | domain, kinks, convention | example |"]
+        lines += ["|---|---|---|---|---|"]
         for entry in members:
             cells = (
                 _code(entry.signature),
                 _cell(entry.meaning),
                 "; ".join(map(_code, _derivatives(entry))),
                 _cell("; ".join(_notes(entry))),
+                _code(_tried(entry)),
             )
             lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
@@ -50,7 +53,7 @@ def _details(entry: Entry) -> Iterator[tuple[str, str]]:
     for leaf, text in entry.gradient.items():
         yield f"{leaf}.grad", text
     yield "domain", entry.domain or "everywhere"
-    yield "kinks", ", ".join(f"{kink} = 0" for kink in entry.kinks) or "none"
+    yield "kinks", entry.kinks or "none"
     if entry.convention:
         yield "convention", entry.convention
     if entry.spellings:
@@ -64,9 +67,17 @@ def _derivatives(entry: Entry) -> list[str]:
     return [text if len(told) == 1 else f"{leaf}: {text}" for leaf, text in told.items()]
 
 
+def _tried(entry: Entry) -> str:
+    """The example without what every command has: ``softmax(x)`` at ``x=1,2,3``."""
+    _, _, expr, _, at, *_ = shlex.split(entry.example)
+    return f"{expr}  at {at}"
+
+
 def _notes(entry: Entry) -> Iterator[str]:
     if entry.domain:
         yield f"domain {entry.domain}"
+    if entry.kinks:
+        yield f"kinks {entry.kinks}"
     if entry.convention:
         yield entry.convention
     if entry.spellings:

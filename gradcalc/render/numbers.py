@@ -9,7 +9,7 @@ EDGE = 3  # elements or rows that stay on either side when the middle is left ou
 
 def number(value: float, digits: int) -> str:
     """``value`` to so many significant digits, without trailing zeros."""
-    return f"{value:.{digits}g}"
+    return f"{value + 0.0:.{digits}g}"  # -0 is 0 to people
 
 
 def plural(count: int, noun: str) -> str:

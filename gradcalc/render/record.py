@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcalc.batch import Outcome
+from gradcalc.blocks import PRODUCTS, Blocks
 from gradcalc.errors import GradcalcError
 from gradcalc.graph import Array
 from gradcalc.problem import Note, Result
@@ -54,6 +55,27 @@ def _warning(note: Note) -> dict[str, Any]:
     return record if note.span is None else {**record, "span": note.span._asdict()}
 
 
+def blocks_record(blocks: Blocks) -> dict[str, Any]:
+    """The record of a Jacobian, a Hessian, or a product: its kind is the key of the numbers."""
+    product = blocks.kind in PRODUCTS
+    numbers = {
+        row: _array(next(iter(by.values()))) if product else _arrays(by)
+        for row, by in blocks.blocks.items()
+    }
+    along = {"along": _arrays(blocks.along)} if product else {}
+    return {
+        "schema": f"gradcalc.{blocks.kind}/1",
+        "status": blocks.status,
+        "expr": blocks.problem.expr.text,
+        "at": _arrays(blocks.problem.at),
+        **along,
+        "outputs": _arrays(blocks.outputs),
+        blocks.kind: numbers,
+        "check": _check(blocks.check),
+        "warnings": [_warning(warning) for warning in blocks.warnings],
+    }
+
+
 def error_record(error: GradcalcError, name: str | None = None) -> dict[str, Any]:
     """The record of an input that could not be used."""
     span = error.span
@@ -87,6 +109,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
     return {
         "leaf": finding.leaf,
         "index": list(finding.at),
+        **({} if finding.output is None else {"output": finding.output, "row": list(finding.row)}),
         "kind": finding.kind,
         "autograd": None if finding.autograd is None else _float(finding.autograd),
         "true": _exact(finding.true),

@@ -46,16 +46,26 @@ def lines(result: Result, digits: int) -> Iterator[Line]:
         for count, one in enumerate(result.passes, 1):
             weights = named(one.weights, digits)
             yield Line(f"pass {count}: weights {weights} gave {named(one.gradients, digits)}")
-    findings = result.check.findings
-    for finding in findings[:MOST_FINDINGS]:
-        yield Line(_finding(finding, digits), "flagged")
-    if len(findings) > MOST_FINDINGS:
-        yield Line(f"… and {len(findings) - MOST_FINDINGS} more (--json lists all)", "flagged")
+    yield from _findings(result.check, digits)
     for name in result.mismatches:
         expected = array((result.problem.expect or {})[name], digits)
         found = array(result.gradients.get(name), digits)
         yield Line(f"{name}: expected {expected}, found {found}", "mismatch")
     yield Line(_summary(result.check), result.check.status)
+
+
+def findings_and_summary(check: Check, digits: int) -> Iterator[Line]:
+    """What a check found, and its verdict."""
+    yield from _findings(check, digits)
+    yield Line(_summary(check), check.status)
+
+
+def _findings(check: Check, digits: int) -> Iterator[Line]:
+    findings = check.findings
+    for finding in findings[:MOST_FINDINGS]:
+        yield Line(_finding(finding, digits), "flagged")
+    if len(findings) > MOST_FINDINGS:
+        yield Line(f"… and {len(findings) - MOST_FINDINGS} more (--json lists all)", "flagged")
 
 
 def named(values: Mapping[str, Array | None], digits: int) -> str:
@@ -108,12 +118,18 @@ def _summary(check: Check) -> str:
 
 
 def _finding(finding: Finding, digits: int) -> str:
-    index = f"[{', '.join(map(str, finding.at))}]" if finding.at else ""
-    parts = [f"{finding.leaf}{index}: {finding.kind}, gradient {_ours(finding, digits)}"]
+    place = _element(finding.leaf, finding.at)
+    if finding.output is not None:
+        place = f"{_element(finding.output, finding.row)} by {place}"
+    parts = [f"{place}: {finding.kind}, gradient {_ours(finding, digits)}"]
     for word, value in (("true", finding.true), ("left", finding.left), ("right", finding.right)):
         if value is not None:
             parts.append(f"{word} {_exact(value, digits)}")
     return ", ".join(parts)
+
+
+def _element(name: str, at: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(map(str, at))}]" if at else name
 
 
 def _ours(finding: Finding, digits: int) -> str:

@@ -1,0 +1,37 @@
+"""``gradcalc hessian``: the second derivatives of a number, in blocks between leaves."""
+
+from typing import Annotated
+
+import typer
+
+from gradcalc.cli.blocks import Asked, print_blocks
+from gradcalc.cli.options import (
+    At,
+    CheckTime,
+    Digits,
+    Expr,
+    Json,
+    NoCheck,
+    Seed,
+    Strict,
+    Wrt,
+)
+
+
+def hessian(
+    expr: Expr,
+    at: At = None,
+    wrt: Wrt = None,
+    output: Annotated[
+        str | None, typer.Option(help="The name to differentiate; by default the last one.")
+    ] = None,
+    seed: Seed = None,
+    check_time: CheckTime = 10.0,
+    no_check: NoCheck = False,
+    strict: Strict = False,
+    digits: Digits = 10,
+    as_json: Json = False,
+) -> None:
+    """Print the second derivatives of a scalar output, each checked against SymPy."""
+    asked = Asked(expr, at, None, wrt, output, seed, check_time, no_check)
+    print_blocks("hessian", asked, strict, digits, as_json)

@@ -1,0 +1,38 @@
+"""``gradcalc jacobian``: the derivatives of all outputs by all leaves."""
+
+from typing import Annotated
+
+import typer
+
+from gradcalc.cli.blocks import Asked, print_blocks
+from gradcalc.cli.options import (
+    At,
+    CheckTime,
+    Digits,
+    Expr,
+    Json,
+    NoCheck,
+    Seed,
+    Strict,
+    Wrt,
+)
+
+
+def jacobian(
+    expr: Expr,
+    at: At = None,
+    wrt: Wrt = None,
+    output: Annotated[
+        str | None,
+        typer.Option(help="Names to differentiate: y,z; by default those that no other uses."),
+    ] = None,
+    seed: Seed = None,
+    check_time: CheckTime = 10.0,
+    no_check: NoCheck = False,
+    strict: Strict = False,
+    digits: Digits = 10,
+    as_json: Json = False,
+) -> None:
+    """Print the derivatives of all outputs by all leaves, each checked against SymPy."""
+    asked = Asked(expr, at, None, wrt, output, seed, check_time, no_check)
+    print_blocks("jacobian", asked, strict, digits, as_json)
