@@ -36,8 +36,10 @@ POINTS = [sign * size for size in SIZES for sign in (1.0, -1.0)]
 BESIDE = [-0.999, -0.9999999, 0.999, 0.9999999, 1.0000001, 1.4616321, -0.504083]
 BESIDE += [26.5, -26.5, 37.5, -37.5, 170.3, -170.3, -99999.5]
 ORDERS = [0.0, 1.0, 2.0, 3.0, 15.0, 16.0, 40.0]
+TARGETS = [0.0, *[s for s in SIZES if s <= 1.0]]  # of a loss: probabilities
 SMALL_INPUTS = [[0.0, 1.0, 2.0], *[[s for s in SIZES if 1e-3 <= s < 400.0]] * 2]
 INPUTS = {
+    "_logistic_loss": [POINTS, TARGETS],
     "polygamma": [ORDERS, POINTS + BESIDE],
     "_polygamma": [ORDERS, POINTS + BESIDE],
     "_psi_slope": SMALL_INPUTS,  # beyond, its slope by b overflows, which mixed derivatives have
@@ -87,8 +89,20 @@ def gradients(apply: Callable[..., Node], values: list[Any], order: int = 1) -> 
     return results
 
 
-def formulas(row: Elementwise, order: int = 1) -> tuple[list[Any], list[Formula]]:
-    """The symbols of the row's numeric inputs, and the derivatives of its twin by each."""
+def mixed(apply: Callable[..., Node], values: list[Any], *by: int) -> Any:
+    """d^n sum(apply(x))/dx_i dx_j..., first by x_i, in float64."""
+    graph = Graph()
+    leaves = [graph.leaf(f"x{i}", np.shape(v)) for i, v in enumerate(values)]
+    node: Node | None = apply(*leaves)
+    for i in by:
+        if node is not None:
+            node = vjp([(node, seed(node, np.ones(node.shape)))], [leaves[i]])[leaves[i]]
+    zeros = np.zeros(np.shape(values[0]))
+    return zeros if node is None else evaluate([node], dict(zip(leaves, values, strict=True)))[0]
+
+
+def definition(row: Elementwise) -> tuple[list[Any], list[Any], Any]:
+    """The symbols of the row's inputs, those of the numeric ones, and its twin of them."""
     arity = len(row.partials) - row.conditions
     symbols = [sympy.Symbol(f"x{i}", real=True) for i in range(arity)]
     conditions = [sympy.Symbol(f"c{i}") for i in range(row.conditions)]
@@ -98,6 +112,12 @@ def formulas(row: Elementwise, order: int = 1) -> tuple[list[Any], list[Formula]
     expr = (
         getattr(arithmetic, twin)(*inputs) if isinstance(twin, str) else twin(arithmetic, *inputs)
     )
+    return inputs, symbols, expr
+
+
+def formulas(row: Elementwise, order: int = 1) -> tuple[list[Any], list[Formula]]:
+    """The symbols of the row's inputs, and the derivatives of its twin by each numeric one."""
+    inputs, symbols, expr = definition(row)
     return inputs, [Formula(sympy.diff(expr, s, order)) for s in symbols]
 
 
@@ -117,6 +137,7 @@ TERMS: dict[tuple[str, int], Callable[..., Any]] = {
     ("lgamma", 0): lambda x: _reflected(0, x),
     ("gamma", 0): lambda x: mpmath.gamma(x) * _reflected(0, x),
     ("_gamma", 0): lambda x: mpmath.gamma(x) * _reflected(0, x),
+    ("_logistic_loss", 0): lambda x, t: (1 - t) / (1 + mpmath.exp(-x)),
     ("_psi_slope", 2): lambda n, a, b: mpmath.psi(int(n) + 1, mpmath.mpf(a) + b) / b,
 }
 

@@ -48,6 +48,7 @@ def checked(expr: str, weights: Any = None, **at: Any) -> Result:
         ("x if x > 0 else 2*x", 0.0, "kink", None, 2.0, 1.0),
         ("x if x > 0 else 1 + x", 0.0, "jump", None, 1.0, 1.0),
         ("log(1 + exp(x))", 800.0, "overflow", 1.0, None, None),
+        ("x*log(1 + exp(x))*1e215", -500.0, "rounded", -3.555163626963901, None, None),
         ("sum(stack(x, 2)[stack(x, 2) > 0])", 0.0, "kink", None, 0.0, 1.0),
     ],
 )
@@ -85,6 +86,16 @@ def test_a_special_point_is_flagged_with_its_values(
         ("sign(arccos(x))*x", 0.3),
         ("exp(x)*exp(-x)*x", 1e-200),
         ("exp(-norm(stack(x, x))**2)", 0.0),
+        ("log(softplus(x))", -500.0),
+        ("mish(x)", -500.0),
+        *(("gelu(x)", x) for x in (-16.0, -31.0, -37.0)),
+        *(("log(ndtr(x))", x) for x in (-16.0, -31.0, -37.0)),
+        ("tanh(x) - 3*exp(-2*x)", 300.0),
+        ("gelu(x, approximate='tanh')", -1e300),
+        ("softsign(x)", 1e17),
+        ("norm(stack(x, 2e200, 3e200), 3)", 1e200),
+        ("polygamma(100, x)", 1.5),
+        ("binary_cross_entropy_with_logits(x, 1)", 40.0),
     ],
 )
 def test_an_ordinary_point_is_verified(expr: str, x: float) -> None:

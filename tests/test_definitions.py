@@ -1,6 +1,7 @@
 """Every function that is made of others has the value of its definition, in NumPy or SciPy."""
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,14 @@ S = A @ A.T + np.eye(3)
 B = np.stack([A, S])  # a stack of matrices
 
 
+ARRAYS = {"X": X, "V": V, "W": W, "P": P, "T": T, "A": A, "S": S, "B": B}
+
+
+def arrays(call: str) -> dict[str, Any]:
+    """The arrays that a call names."""
+    return {name: value for name, value in ARRAYS.items() if re.search(rf"\b{name}\b", call)}
+
+
 def huber(x: Any, t: Any, delta: float) -> Any:
     size = np.abs(x - t)
     return np.where(size < delta, size**2 / 2, delta * (size - delta / 2))
@@ -28,6 +37,13 @@ def huber(x: Any, t: Any, delta: float) -> Any:
 
 def log_softmax(x: Any, axis: Any = None) -> Any:
     return special.log_softmax(x, axis=axis)
+
+
+def smoothed(x: Any, t: Any, weight: Any, epsilon: float) -> Any:
+    """torch.nn.functional.cross_entropy with class weights and label smoothing."""
+    logs = log_softmax(x, 1)
+    right = sum(-weight[c] * logs[i, c] for i, c in enumerate(t))
+    return ((1 - epsilon) * right - epsilon / 3 * np.sum(weight * logs)) / sum(weight[t])
 
 
 # A call in the language, and the same in NumPy; the names of arrays are those above.
@@ -121,6 +137,7 @@ DEFINITIONS: dict[str, list[tuple[str, Callable[[], Any]]]] = {
         ("nll_loss(V, 2)", lambda: -2.0),
         ("nll_loss(X, [2, 0], weight=W)", lambda: -(1.5 * -0.5 + 0.25 * 1.0) / (-0.5 + 1.0)),
         ("nll_loss(X, [2, -100])", lambda: -1.5),
+        ("nll_loss(X, [2, -100], weight=W, reduction='none')", lambda: [0.75, 0.0]),
         ("nll_loss(X, [2, 0], reduction='none')", lambda: np.array([-1.5, -0.25])),
     ],
     "cross_entropy": [
@@ -131,12 +148,19 @@ DEFINITIONS: dict[str, list[tuple[str, Callable[[], Any]]]] = {
             lambda: -np.mean(np.sum(special.softmax(2 * X, axis=1) * log_softmax(X, 1), axis=1)),
         ),
         (
+            "cross_entropy(X, [2, 0], weight=array([1, 4, 0.5]), label_smoothing=0.3)",
+            lambda: smoothed(X, [2, 0], np.array([1, 4, 0.5]), 0.3),
+        ),
+        (
             "cross_entropy(X, [2, 0], label_smoothing=0.3)",
             lambda: (
                 -0.7 * np.mean(log_softmax(X, 1)[[0, 1], [2, 0]]) - 0.3 * np.mean(log_softmax(X, 1))
             ),
         ),
     ],
+    "grad": [("grad(sum(X**3), X)", lambda: 3 * X**2)],
+    "jvp": [("jvp(X**2, X, 2)", lambda: 4 * X)],
+    "hvp": [("hvp(sum(X**3), X, X)", lambda: 6 * X**2)],
     "cosine_similarity": [
         (
             "cosine_similarity(V, W)",
@@ -164,6 +188,7 @@ DEFINITIONS: dict[str, list[tuple[str, Callable[[], Any]]]] = {
     "var": [
         ("var(X, 1)", lambda: np.var(X, 1)),
         ("var(X, correction=1)", lambda: np.var(X, ddof=1)),
+        ("var(V[:2], ddof=3)", lambda: math.inf),
     ],
     "std": [
         ("np.std(X)", lambda: np.std(X)),
@@ -196,6 +221,10 @@ DEFINITIONS: dict[str, list[tuple[str, Callable[[], Any]]]] = {
         ("array([V, W])", lambda: np.array([V, W])),
         ("torch.tensor([1, 2])", lambda: [1, 2]),
     ],
+    "size": [("size(X)", lambda: 6.0), ("X.size(-1)", lambda: 3.0), ("X.size + 0", lambda: 6.0)],
+    "len": [("len(X)", lambda: 2.0)],
+    "float": [("float('-inf')", lambda: -math.inf), ("float(V)", lambda: V)],
+    "masked_fill": [("V.masked_fill(V > 0, -1)", lambda: np.where(V > 0, -1, V))],
     "reshape": [
         ("reshape(X, 3, -1)", lambda: X.reshape(3, -1)),
         ("X.view((3, 2))", lambda: X.reshape(3, 2)),
@@ -210,10 +239,13 @@ DEFINITIONS: dict[str, list[tuple[str, Callable[[], Any]]]] = {
     "expand_dims": [
         ("expand_dims(X, -1)", lambda: X[..., None]),
         ("V.unsqueeze(0)", lambda: V[None]),
+        ("expand_dims(X, (0, -1))", lambda: X[None, ..., None]),
     ],
     "transpose": [
         ("transpose(X)", lambda: X.T),
         ("B.permute(2, 0, 1)", lambda: np.transpose(B, (2, 0, 1))),
+        ("B.transpose(-2, -1)", lambda: np.swapaxes(B, -2, -1)),
+        ("X.transpose(-2, -1)", lambda: X.T),
         ("np.transpose(B, (1, 0, -1))", lambda: np.transpose(B, (1, 0, 2))),
     ],
     "swapaxes": [
@@ -228,9 +260,11 @@ DEFINITIONS: dict[str, list[tuple[str, Callable[[], Any]]]] = {
     "concatenate": [
         ("concatenate([V, W])", lambda: np.concatenate([V, W])),
         ("torch.cat((X, X), dim=1)", lambda: np.concatenate([X, X], 1)),
+        ("torch.cat([X, X], -1)", lambda: np.concatenate([X, X], 1)),
     ],
     "stack": [
         ("stack([V, W], axis=-1)", lambda: np.stack([V, W], -1)),
+        ("np.stack([V, W], 1)", lambda: np.stack([V, W], 1)),
         ("stack(V > 0, W > 0)", lambda: np.stack([V > 0, W > 0])),
     ],
     "hstack": [
@@ -241,6 +275,7 @@ DEFINITIONS: dict[str, list[tuple[str, Callable[[], Any]]]] = {
     "split": [
         ("a, b, c = split(X, 3, axis=1); b", lambda: X[:, 1:2]),
         ("np.split(V, [1, 2])[2]", lambda: V[2:]),
+        ("np.split(V, [2])[0]", lambda: V[:2]),
     ],
     "repeat": [
         ("repeat(X, 2)", lambda: np.repeat(X, 2)),
@@ -253,7 +288,11 @@ DEFINITIONS: dict[str, list[tuple[str, Callable[[], Any]]]] = {
         ("tile(B, 2)", lambda: np.tile(B, 2)),
     ],
     "flip": [("flip(X)", lambda: np.flip(X)), ("torch.flip(X, [1])", lambda: np.flip(X, 1))],
-    "roll": [("roll(X, 1)", lambda: np.roll(X, 1)), ("roll(X, -2, 1)", lambda: np.roll(X, -2, 1))],
+    "roll": [
+        ("roll(X, 1)", lambda: np.roll(X, 1)),
+        ("roll(X, -2, 1)", lambda: np.roll(X, -2, 1)),
+        ("torch.roll(X, shifts=(1, 2), dims=(0, 1))", lambda: np.roll(X, (1, 2), (0, 1))),
+    ],
     "take": [
         ("take(X, [[0, 5], [1, 1]])", lambda: np.take(X, [[0, 5], [1, 1]])),
         ("take(X, [2, 0], axis=1)", lambda: np.take(X, [2, 0], axis=1)),
@@ -316,7 +355,10 @@ DEFINITIONS: dict[str, list[tuple[str, Callable[[], Any]]]] = {
     ],
     "rand": [("rand(2, 3).shape", lambda: (2, 3)), ("(rand(9) < 1).all()", lambda: 1.0)],
     "randn": [("torch.randn(2, 3).shape", lambda: (2, 3))],
-    "uniform": [("np.random.uniform(2, 2, 3)", lambda: [2, 2, 2])],
+    "uniform": [
+        ("np.random.uniform(2, 2, 3)", lambda: [2, 2, 2]),
+        ("max(uniform(0*V, 1)) > min(uniform(0*V, 1))", lambda: 1.0),
+    ],
     "normal": [("np.random.normal(loc=V, scale=0, size=(2, 3))", lambda: np.stack([V, V]))],
     "matmul": [
         ("A @ V", lambda: A @ V),
@@ -340,6 +382,8 @@ DEFINITIONS: dict[str, list[tuple[str, Callable[[], Any]]]] = {
     "det": [
         ("det(A)", lambda: np.linalg.det(A)),
         ("det(B)", lambda: np.linalg.det(B)),
+        ("det(stack([A, outer(V, W), zeros(3, 3)]))", lambda: [np.linalg.det(A), 0, 0]),
+        ("det(diag([1e-200, 1e200, 1e-200, 1e200]))", lambda: 1.0),
         ("det(array([[0, 1], [1, 0]]))", lambda: -1.0),
         ("det(zeros(3, 3))", lambda: 0.0),
         ("det(outer(V, V))", lambda: 0.0),
@@ -383,19 +427,40 @@ DEFINITIONS: dict[str, list[tuple[str, Callable[[], Any]]]] = {
         ("einsum(',i->i', 2, V)", lambda: 2 * V),
         ("einsum('...,...', X, X)", lambda: X * X),
     ],
-    "torch.std": [("torch.std(X, dim=1)", lambda: np.std(X, axis=1, ddof=1))],
+    "torch.std": [
+        ("torch.std(X, dim=1)", lambda: np.std(X, axis=1, ddof=1)),
+        ("X.std(dim=1)", lambda: np.std(X, axis=1, ddof=1)),
+        ("torch.std(X, unbiased=False)", lambda: np.std(X)),
+    ],
     "torch.var": [("torch.var(X)", lambda: np.var(X, ddof=1))],
     "torch.max": [
         ("torch.max(X)", lambda: np.max(X)),
         ("v, i = torch.max(X, 1); i", lambda: np.argmax(X, 1)),
+        ("torch.max(V, W)", lambda: np.maximum(V, W)),
+        ("X.max(dim=1)[0]", lambda: np.max(X, 1)),
         ("torch.max(X, dim=0, keepdim=True).values", lambda: np.max(X, 0, keepdims=True)),
     ],
     "torch.min": [("torch.min(X, -1)[0]", lambda: np.min(X, -1))],
-    "torch.median": [("torch.median(X)", lambda: 0.0)],
+    "torch.median": [
+        ("torch.median(X)", lambda: 0.0),
+        ("torch.median(array([1, nan, 2]))", lambda: math.nan),
+        ("torch.median(X, dim=1).values", lambda: np.median(X, axis=1)),
+        ("torch.median(X, 0).indices", lambda: [0, 0, 1]),
+    ],
+    "torch.norm": [
+        ("torch.norm(A, p=1)", lambda: np.sum(np.abs(A))),
+        ("torch.norm(X, dim=1)", lambda: np.linalg.norm(X, axis=1)),
+    ],
+    "torch.softmax": [
+        ("F.softmax(X)", lambda: special.softmax(X, axis=1)),
+        ("torch.softmax(V, 0)", lambda: special.softmax(V)),
+    ],
+    "torch.log_softmax": [("F.log_softmax(B)", lambda: log_softmax(B, 0))],
     "torch.sort": [("torch.sort(X, 0).indices", lambda: np.argsort(X, 0))],
     "torch.split": [
         ("torch.split(V, 2)[1]", lambda: V[2:]),
         ("torch.split(X, [1, 2], dim=1)[1]", lambda: X[:, 1:]),
+        ("torch.split(V, [3])[0]", lambda: V),
     ],
 }
 
@@ -408,10 +473,7 @@ def test_values_are_those_of_the_definition(
     """Also where every array is large enough to be computed tile by tile."""
     monkeypatch.setattr("gradcalc.compute.evaluate.TILE", tile)
     for call, definition in DEFINITIONS[name]:
-        names = {
-            n: v for n, v in globals().items() if n in ("X", "V", "W", "P", "T", "A", "S", "B")
-        }
-        given = "; ".join(f"{n} = {v.tolist()}" for n, v in names.items())
+        given = "; ".join(f"{n} = {v.tolist()}" for n, v in ARRAYS.items())
         found = value(Source(f"{given}; {call}"), Draws(0))
         wanted = np.asarray(definition(), dtype=float)
         assert np.shape(found) == wanted.shape, call

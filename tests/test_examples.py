@@ -1,5 +1,8 @@
 """Every example of the README is run, and every class of error has a transcript in tests/errors."""
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,13 @@ def test_readme_prints_what_it_says(block: str, tmp_path: Path) -> None:
     for command, expected in examples(block):
         printed, _ = shell(command, tmp_path)
         assert printed == expected, command
+
+
+def test_the_python_of_the_readme_runs() -> None:
+    (program,) = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    lines = ["[0.3 3. ] verified", "5.1", "[1. 2.] [3. 0.]", "[[ 6.  0.]", " [ 0. 12.]]"]
+    assert (done.stdout.splitlines(), done.stderr) == (lines, "")
 
 
 def test_the_reference_is_that_of_the_functions() -> None:

@@ -50,12 +50,30 @@ UNARY = st.sampled_from(
         "trunc",
         "round",
         "-",
+        "erf",
+        "erfc",
+        "softplus",
+        "silu",
+        "gelu",
+        "mish",
+        "elu",
+        "softsign",
+        "sinc",
+        "logsigmoid",
+        "softmax",
+        "log_softmax",
+        "cumsum",
+        "cumprod",
+        "sort",
+        "flip",
     ]
 )
 POSITIVE = st.sampled_from(["log", "log2", "log10", "log1p", "sqrt"])
 BOUNDED = st.sampled_from(["arcsin", "arccos", "arctanh"])
 PAIRS = st.sampled_from(["hypot", "arctan2", "logaddexp", "maximum", "minimum"])
-REDUCE = st.sampled_from(["sum", "mean", "max", "min", "norm"])
+REDUCE = st.sampled_from(
+    ["sum", "mean", "max", "min", "norm", "prod", "std", "var", "logsumexp", "median"]
+)
 COMPARE = st.sampled_from(["<", "<=", ">", ">=", "==", "!="])
 
 
@@ -81,6 +99,10 @@ def _deeper(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.builds("{}({})".format, REDUCE, full),
         st.builds("dot({}, {})".format, full, full),
         st.builds("{}[::-1]".format, full),
+        st.builds("solve([[2, 1, 0], [0, 3, 1], [1, 0, 2]], {})".format, full),
+        st.builds("det(outer({}, {}) + diag([1, 2, 3]))".format, full, full),
+        st.builds("einsum('i,ij->j', {}, outer({}, a))".format, full, full),
+        st.builds("roll(concatenate({}, {}), 2)[1:4]".format, full, full),
         st.builds("{}[[0, 0, 2]]".format, full),
         st.builds("stack({}, {}).T.reshape(2, 3)[1]".format, full, full),
     )

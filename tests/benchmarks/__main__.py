@@ -1,5 +1,6 @@
 """Figures of speed, each as a ratio to a peer in the same run: ``python tests/benchmarks``."""
 
+import importlib.util
 import json
 import resource
 import subprocess
@@ -52,6 +53,36 @@ def start_up() -> None:
         report(f"{name} / importing its libraries", own / peer, 1.25, f"{own * 1e3:.0f} ms")
 
 
+ROSENBROCK = "sum(100*(x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)"
+JAX = f"""
+import jax, jax.numpy as jnp
+jax.config.update("jax_enable_x64", True)
+x, v = jnp.linspace(-1, 1, 1000), jnp.ones(1000)
+f = lambda x: jnp.{ROSENBROCK}
+jax.block_until_ready(jax.jit({{}})(x))
+"""
+
+
+def second_order() -> None:
+    """Rosenbrock's function of 1,000 variables: whole processes, compiling included."""
+    if importlib.util.find_spec("jax") is None:
+        print("for Rosenbrock's function beside JAX: pip install -e '.[bench]'", file=sys.stderr)
+        return
+    at = ["--at", "x=linspace(-1,1,1000)", "--no-check"]
+    for name, ours, theirs in (
+        ("gradient", ["eval", ROSENBROCK], "jax.grad(f)"),
+        ("Hessian", ["hessian", ROSENBROCK], "jax.hessian(f)"),
+        (
+            "Hessian times a vector",
+            ["hvp", ROSENBROCK, "--along", "x=1"],
+            "lambda x: jax.jvp(jax.grad(f), (x,), (v,))[1]",
+        ),
+    ):
+        own = seconds(process(GRADCALC, *ours, *at), 9)
+        peer = seconds(process(sys.executable, "-c", JAX.format(theirs)), 9)
+        report(f"Rosenbrock: {name} / JAX", own / peer, 0.5, f"{own * 1e3:.0f} ms")
+
+
 def loop() -> None:
     """Steps of a loop, in process."""
 
@@ -102,5 +133,6 @@ def report(what: str, ratio: float, wanted: float, figure: str) -> None:
 if __name__ == "__main__":
     memory()
     start_up()
+    second_order()
     loop()
     million()
