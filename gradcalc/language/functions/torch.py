@@ -5,7 +5,7 @@ from typing import NamedTuple
 from gradcalc.errors import GradcalcError
 from gradcalc.graph import Node, ops
 from gradcalc.language.functions import activations, reductions, selections
-from gradcalc.language.functions.registry import Axes, Integers, Known, function
+from gradcalc.language.functions.registry import Axes, Builder, Integers, Known, function
 from gradcalc.language.functions.shapes import axis_of, parts, picked, ravel
 
 
@@ -61,12 +61,7 @@ def _ddof(unbiased: bool, correction: float | None) -> float:
 )
 def max_(known: Known, x: Node, dim: Node | None = None, keepdim: bool = False) -> Node | Chosen:
     """The largest element; with ``dim`` also its position. torch.max(a, b) is maximum(a, b)."""
-    if dim is None:
-        return reductions.max_(x)
-    if dim.number is None:
-        return ops.maximum(x, dim)
-    axis = _axis(x, dim.number)
-    return _chosen(known, x, axis, selections.argmax(known, x, axis, True), keepdim)
+    return _extreme(known, x, dim, keepdim, reductions.max_, ops.maximum, selections.argmax)
 
 
 @function(
@@ -79,12 +74,27 @@ def max_(known: Known, x: Node, dim: Node | None = None, keepdim: bool = False) 
 )
 def min_(known: Known, x: Node, dim: Node | None = None, keepdim: bool = False) -> Node | Chosen:
     """The smallest element; with ``dim`` also its position. torch.min(a, b) is minimum(a, b)."""
+    return _extreme(known, x, dim, keepdim, reductions.min_, ops.minimum, selections.argmin)
+
+
+def _extreme(
+    known: Known,
+    x: Node,
+    dim: Node | None,
+    keepdim: bool,
+    among: Builder,
+    pairwise: Builder,
+    place: Builder,
+) -> Node | Chosen:
+    """Of all elements, of two arrays (``dim`` is no constant), or along a dimension."""
     if dim is None:
-        return reductions.min_(x)
-    if dim.number is None:
-        return ops.minimum(x, dim)
-    axis = _axis(x, dim.number)
-    return _chosen(known, x, axis, selections.argmin(known, x, axis, True), keepdim)
+        result: Node = among(x)
+    elif dim.number is None:
+        result = pairwise(x, dim)
+    else:
+        axis = _axis(x, dim.number)
+        return _chosen(known, x, axis, place(known, x, axis, True), keepdim)
+    return result
 
 
 def _axis(x: Node, dim: float) -> int:
