@@ -1,32 +1,34 @@
 """Whole matrices of derivatives, and their products with a direction, each entry checked.
 
-A Hessian is the Jacobian of the gradient; a product with a direction v is the derivative by s of
-what the program computes at x + s v, at s = 0. So all four are Jacobians, to compute and to check.
+A Hessian is the Jacobian of the gradient. For the check, a product with a direction v is the
+derivative by s of what the program computes at x + s v, at s = 0: all four are Jacobians there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradcalc.derive.matrices import jacobian
+from gradcalc.compute.jacobian import jacobian
+from gradcalc.derive.forward import jvp
 from gradcalc.derive.reverse import seed, vjp
-from gradcalc.errors import GradcalcError, did_you_mean, whole
-from gradcalc.graph import Array, Node, as_number
-from gradcalc.language.compiler import compile_program
-from gradcalc.language.draws import Draws
-from gradcalc.language.functions.derivatives import grad
+from gradcalc.errors import GradcalcError, whole
+from gradcalc.graph import Array, Node, as_number, ops
 from gradcalc.language.interpreter import ALONG, run
-from gradcalc.language.program import Program
 from gradcalc.language.trace import Trace
+from gradcalc.passes import output_name
+from gradcalc.primitives.derivatives import pulled
 from gradcalc.problem import (
     Note,
     Problem,
     collector_paused,
+    compiled,
     moved,
+    no_leaf,
     seed_notes,
+    unused_notes,
     wanted_leaves,
 )
 from gradcalc.verify.findings import Check
@@ -37,28 +39,32 @@ if TYPE_CHECKING:
 MOST = 2**26  # entries of all blocks together: half a GiB
 PRODUCTS = ("jvp", "hvp")  # kinds that have a direction
 
+Numbers = Mapping[str, Mapping[str, Array]]
+
 
 @dataclass(frozen=True)
 class Blocks:
     """Derivatives of several things by several others.
 
     kind: ``jacobian``, ``hessian``, ``jvp`` or ``hvp``. outputs: the values of the outputs.
-    blocks: float64 by row name and column name, of the row's shape followed by the column's. Rows
-    are outputs (of a Hessian: leaves), columns are leaves (of products: the direction, of shape
-    ()). along: the direction, by leaf.
+    blocks: float64 by output (of a Hessian: by leaf) and by leaf, of the shape of the one followed
+    by that of the other. products: of a jvp or hvp instead, float64 by output or by leaf, of its
+    shape. along: the direction, by leaf. unused: leaves that the program does not name.
     """
 
     problem: Problem
     kind: str
     outputs: Mapping[str, Array]
-    blocks: Mapping[str, Mapping[str, Array]]
-    along: Mapping[str, Array]
     check: Check
+    blocks: Numbers = field(default_factory=dict)
+    products: Mapping[str, Array] = field(default_factory=dict)
+    along: Mapping[str, Array] = field(default_factory=dict)
+    unused: Sequence[str] = ()
 
     @property
     def warnings(self) -> Sequence[Note]:
-        """What a reader should know: a chosen seed."""
-        return seed_notes(self.problem.draws)
+        """What a reader should know: unused leaves, a chosen seed."""
+        return [*unused_notes(self.unused), *seed_notes(self.problem.draws)]
 
     @property
     def status(self) -> str:
@@ -71,13 +77,6 @@ class Blocks:
         return self.check.status in ("verified", "off")
 
 
-class _View(NamedTuple):
-    """What is differentiated by what, in one run of the program."""
-
-    rows: Mapping[str, Node]
-    columns: Mapping[str, Node]
-
-
 def derive_blocks(problem: Problem, kind: str, along: Mapping[str, Array] | None = None) -> Blocks:
     """The Jacobian, the Hessian, or a product, of the outputs that the problem asks for.
 
@@ -85,42 +84,60 @@ def derive_blocks(problem: Problem, kind: str, along: Mapping[str, Array] | None
     Hessian or a Hessian's product: the result). problem.wrt: the leaves (None: all).
     Raises GradcalcError for whatever is wrong with the text, the values or the direction.
     """
-    direction = _checked(problem, along or {}) if kind in PRODUCTS else {}
+    direction = direction_of(problem, along or {}) if kind in PRODUCTS else {}
     with collector_paused():
-        trace = run(_compiled(problem), problem.at, problem.draws, direction)
-        view = _view(problem, kind, trace)
-        size = sum(r.size * c.size for r in view.rows.values() for c in view.columns.values())
-        if size > MOST:
-            raise GradcalcError(
-                "too-large",
-                f"the {kind} would have {size:,} entries",
-                f"the most is {MOST:,}: take fewer leaves (--wrt), or a product (jvp, hvp)",
-            )
-        columns = list(view.columns.values())
-        blocks = {
-            name: dict(zip(view.columns, jacobian(row, columns, trace.values), strict=True))
-            for name, row in view.rows.items()
-        }
+        trace = run(compiled(problem), problem.at, problem.draws)
+        unused = [name for name in problem.at if name not in trace.program.read]
         names = _outputs(problem, kind, trace)
         values = trace.compute([as_number(trace.names[name]) for name in names])
-    check = (
-        _verify(problem, kind, trace, view, blocks, direction) if problem.check else Check("off")
-    )
-    return Blocks(problem, kind, dict(zip(names, values, strict=True)), blocks, direction, check)
+        if kind in PRODUCTS:
+            products = products_of(problem, kind, trace, direction)
+            numbers: Numbers = {name: {ALONG: value} for name, value in products.items()}
+            blocks: Numbers = {}
+        else:
+            products = {}
+            numbers = blocks = blocks_of(problem, kind, trace)
+    check = _verify(problem, kind, numbers, direction) if problem.check else Check("off")
+    outputs = dict(zip(names, values, strict=True))
+    return Blocks(problem, kind, outputs, check, blocks, products, direction, unused)
 
 
-def _compiled(problem: Problem) -> Program:
-    return compile_program(problem.expr, frozenset(problem.at))
+def blocks_of(problem: Problem, kind: str, trace: Trace) -> Numbers:
+    """The blocks of a Jacobian or Hessian, by row and column."""
+    rows, columns = _rows(problem, kind, trace), _leaves(problem, trace)
+    size = sum(row.size for row in rows.values()) * sum(leaf.size for leaf in columns.values())
+    if size > MOST:
+        raise GradcalcError(
+            "too-large",
+            f"the {kind} would have {size:,} entries",
+            f"the most is {MOST:,}: take fewer leaves (--wrt), or a product (jvp, hvp)",
+        )
+    leaves = list(columns.values())
+    try:
+        return {
+            name: dict(zip(columns, jacobian(row, leaves, trace.values), strict=True))
+            for name, row in rows.items()
+        }
+    except GradcalcError as error:
+        raise trace.placed(error) from None
 
 
-def _checked(problem: Problem, along: Mapping[str, Array]) -> dict[str, Array]:
-    """A direction for each leaf that is given one, in the leaf's shape."""
+def products_of(
+    problem: Problem, kind: str, trace: Trace, direction: Mapping[str, Array]
+) -> Mapping[str, Array]:
+    """J v by output, or H v by leaf; an element of v that is exactly 0 is left out."""
+    moved_ones = _leaves(problem, trace, direction)
+    tangents = {leaf: seed(leaf, direction[name]) for name, leaf in moved_ones.items()}
+    nodes = {name: jvp(row, tangents) for name, row in _rows(problem, kind, trace).items()}
+    return dict(zip(nodes, trace.compute(list(nodes.values())), strict=True))
+
+
+def direction_of(problem: Problem, along: Mapping[str, Array]) -> dict[str, Array]:
+    """The direction of each leaf that is given one, in the leaf's shape; raises GradcalcError."""
     direction = {}
     for name, given in along.items():
         if name not in problem.at:
-            hint = did_you_mean(name, problem.at) or f"the leaves are {', '.join(problem.at)}"
-            error = GradcalcError("unknown-leaf", f"'{name}' is not a leaf of the program", hint)
-            raise error.located(*whole(name, "along"))
+            raise no_leaf(name, problem.at).located(*whole(name, "along"))
         shape = np.shape(problem.at[name])
         if np.shape(given) not in ((), shape):
             raise GradcalcError(
@@ -138,39 +155,50 @@ def _checked(problem: Problem, along: Mapping[str, Array]) -> dict[str, Array]:
 
 def _outputs(problem: Problem, kind: str, trace: Trace) -> list[str]:
     """The names that are differentiated."""
-    if trace.output is None:
-        raise GradcalcError(
-            "no-output", "the program has no result", "let it assign a name or end with a value"
-        )
+    result = output_name(trace, None, None)
     if problem.output is None:
-        return _last_ones(trace) if kind in ("jacobian", "jvp") else [trace.output]
-    names = [name.strip() for name in problem.output.split(",")]
-    for name in names:
-        if name not in trace.names:
-            hint = did_you_mean(name, trace.names) or f"it assigns {', '.join(trace.names)}"
-            error = GradcalcError("unknown-output", f"the program assigns no '{name}'", hint)
-            raise error.located(*whole(name, "output"))
-    return names
+        return _last_ones(trace) if kind in ("jacobian", "jvp") else [result]
+    asked = [name.strip() for name in problem.output.split(",")]
+    return [output_name(trace, None, name) for name in asked if name]
 
 
 def _last_ones(trace: Trace) -> list[str]:
-    """The names whose values no other name is computed from."""
+    """The names whose values no other name is computed from, but for those that only count."""
+    code = trace.program.code
+    loops = {i.argument for i in code if i.op == "bind"} - {
+        i.argument for i in code if i.op == "store"
+    }
+    named = set(trace.names.values())
     used: set[Node] = set()
     for node in reversed(trace.graph.nodes):
-        if node in used or node in trace.names.values():
+        if node in used or node in named:
             used.update(node.inputs)
-    return [name for name, node in trace.names.items() if node not in used]
+    last = [name for name, node in trace.names.items() if node not in used and name not in loops]
+    return last or [output_name(trace, None, None)]
 
 
-def _view(problem: Problem, kind: str, trace: Trace) -> _View:
-    leaves = {n: leaf for n, leaf in wanted_leaves(problem, trace).items() if leaf is not None}
+def _leaves(
+    problem: Problem, trace: Trace, only: Mapping[str, Array] | None = None
+) -> dict[str, Node]:
+    """The leaves that are asked for; one that the run never read is made now: nothing uses it."""
+    found = {}
+    for name, leaf in wanted_leaves(problem, trace, only).items():
+        if leaf is None:
+            leaf = trace.graph.leaf(name, np.shape(problem.at[name]))
+            trace.values[leaf] = problem.at[name]
+        found[name] = leaf
+    return found
+
+
+def _rows(problem: Problem, kind: str, trace: Trace) -> dict[str, Node]:
+    """What is differentiated: the outputs, or the gradient of the one output by leaf."""
     outputs = {name: as_number(trace.names[name]) for name in _outputs(problem, kind, trace)}
-    columns = leaves
-    if kind in PRODUCTS:
-        along = trace.leaves.get(ALONG)
-        columns = {} if along is None else {ALONG: along}
     if kind in ("jacobian", "jvp"):
-        return _View(outputs, columns)
+        return outputs
+    if len(outputs) != 1:
+        raise GradcalcError(
+            "not-scalar", f"a Hessian is that of one output, not of {len(outputs)}", "--output NAME"
+        )
     ((name, output),) = outputs.items()
     if output.shape:
         error = GradcalcError(
@@ -179,47 +207,58 @@ def _view(problem: Problem, kind: str, trace: Trace) -> _View:
             "sum it, or take the jacobian of a gradient: grad(y, x, weights)",
         )
         raise trace.error(error, name)
-    found = vjp([(output, seed(output, np.float64(1.0)))], list(leaves.values()))
-    rows = {n: grad(output, leaf) for n, leaf in leaves.items() if found[leaf] is not None}
-    return _View(rows, columns)
+    leaves, one = _leaves(problem, trace), output.graph.constant(1.0)
+    found = vjp([(output, seed(output, np.float64(1.0)))], leaves.values())
+    rows = {}
+    for name, leaf in leaves.items():
+        gradient = found[leaf]
+        if gradient is None:
+            rows[name] = ops.broadcast_to(output.graph.constant(0.0), params=(leaf.shape,))
+        else:
+            rows[name] = pulled(gradient, output, leaf, one)
+    return rows
 
 
-def _verify(
-    problem: Problem,
-    kind: str,
-    trace: Trace,
-    view: _View,
-    blocks: Mapping[str, Mapping[str, Array]],
-    direction: Mapping[str, Array],
-) -> Check:
-    """The verdict on every entry of every block."""
+def _verify(problem: Problem, kind: str, numbers: Numbers, direction: Mapping[str, Array]) -> Check:
+    """The verdict on every entry: of what the program computes at, and along, the point."""
     from gradcalc.verify.entry import Claim
     from gradcalc.verify.verdict import Traced, check
 
-    claims = []
-    for name, row in view.rows.items():
-        for k in range(row.size):
-            gradients = {
-                column: block.reshape(row.size, *view.columns[column].shape)[k]
-                for column, block in blocks[name].items()
-            }
-            claims.append(Claim((), gradients, _row_node(row, k, view.columns), (name, k)))
-    nodes = list(view.rows.values())
-    values = {**trace.values, **dict(zip(nodes, trace.compute(nodes), strict=True))}
+    def traced(at: Mapping[str, Array], s: float) -> Traced:
+        trace = run(compiled(problem), at, problem.draws.again(), direction)
+        if direction:
+            columns = {ALONG: trace.leaves[ALONG]}
+            trace.values[columns[ALONG]] = np.float64(s)
+        else:
+            columns = _leaves(problem, trace)
+        rows = _rows(problem, kind, trace)
+        nodes = list(rows.values())
+        values = {**trace.values, **dict(zip(nodes, trace.compute(nodes), strict=True))}
+        return Traced(rows, columns, values, trace.conditions)
 
     def again(leaf: str, j: int, value: float) -> Traced | None:
-        at, along = moved(problem.at, leaf, j, value) if leaf != ALONG else problem.at, direction
         try:
-            other = run(_compiled(problem), at, Draws(problem.draws.seed), along)
             if leaf == ALONG:
-                other.values[other.leaves[ALONG]] = np.float64(value)
-            rows, columns = _view(problem, kind, other)
+                return traced(problem.at, value)
+            return traced(moved(problem.at, leaf, j, value), 0.0)
         except (GradcalcError, KeyError):
             return None
-        return Traced(rows, columns, other.values, other.conditions)
 
-    traced = Traced(view.rows, view.columns, values, trace.conditions)
-    return check(traced, claims, again, problem.check_seconds, apart=True)
+    here = traced(problem.at, 0.0)
+    claims = []
+    for name, row in here.outputs.items():
+        for k in range(row.size):
+            gradients = {
+                column: np.reshape(block, (row.size, *here.leaves[column].shape))[k]
+                for column, block in numbers[name].items()
+            }
+            claims.append(Claim((), gradients, _row_node(row, k, here.leaves), (name, k)))
+    found = check(here, claims, again, problem.check_seconds, apart=True)
+    if not direction:
+        return found
+    # The step along the direction is ours alone: it has no name, and no formula that says anything.
+    findings = [finding._replace(leaf="direction") for finding in found.findings]
+    return found._replace(findings=findings, jacobian=None)
 
 
 def _row_node(row: Node, k: int, columns: Mapping[str, Node]) -> Callable[[str], Node | None]:

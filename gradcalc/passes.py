@@ -45,7 +45,7 @@ def backward(
     numbers: dict[str, Array] = {}
     seeds: list[tuple[Node, Cotangent]] = []
     for key, given in chosen.items():
-        name = _output(trace, key, result)
+        name = output_name(trace, key, result)
         if name in outputs:
             raise GradcalcError("weights", f"the output '{name}' has two weights in one pass")
         node = as_number(trace.names[name])
@@ -63,7 +63,7 @@ def backward(
     return Backward(outputs, numbers, gradients)
 
 
-def _output(trace: Trace, name: str | None, result: str | None) -> str:
+def output_name(trace: Trace, name: str | None, result: str | None) -> str:
     """The name of an output that the program really assigned; None is its result."""
     label = "weights" if name is not None else "output"
     if name is None:

@@ -17,6 +17,7 @@ from gradcalc.language.compiler import compile_program
 from gradcalc.language.draws import Draws
 from gradcalc.language.interpreter import run
 from gradcalc.language.literals import Weights
+from gradcalc.language.program import Program
 from gradcalc.language.trace import Trace
 from gradcalc.origins import Origin, origins_of
 from gradcalc.passes import Backward, Leaves, added, backward
@@ -72,6 +73,11 @@ class Note(NamedTuple):
     span: Span | None = None
 
 
+def unused_notes(names: Sequence[str]) -> list[Note]:
+    """Which leaves have a value for nothing."""
+    return [Note("unused-leaf", f"the program does not use '{name}'") for name in names]
+
+
 def seed_notes(draws: Draws) -> list[Note]:
     """How random numbers that were drawn without a seed can be had again."""
     if not (draws.used and draws.chosen):
@@ -101,7 +107,7 @@ class Result:
     @cached_property
     def warnings(self) -> Sequence[Note]:
         """What a reader should know: unused leaves, infinite gradients and nan, a chosen seed."""
-        found = [Note("unused-leaf", f"the program does not use '{name}'") for name in self.unused]
+        found = unused_notes(self.unused)
         for name, gradient in self.gradients.items():
             if gradient is not None and not np.all(np.isfinite(gradient)):
                 index = _first_not_finite(gradient)
@@ -182,7 +188,7 @@ def _origins(done: _Computed, gradients: Mapping[str, Array | None]) -> dict[str
 
 def _compute(problem: Problem) -> _Computed:
     """Text to numbers, without the check."""
-    trace = run(compile_program(problem.expr, frozenset(problem.at)), problem.at, problem.draws)
+    trace = run(compiled(problem), problem.at, problem.draws)
     leaves = wanted_leaves(problem, trace)
     _check_expectation(problem, leaves)
     if len(problem.passes) > 1 and not problem.retain_graph:
@@ -252,11 +258,7 @@ def _again(
     from gradcalc.verify.verdict import Traced
 
     try:
-        trace = run(
-            compile_program(problem.expr, frozenset(problem.at)),
-            moved(problem.at, leaf, j, value),
-            Draws(problem.draws.seed),
-        )
+        trace = run(compiled(problem), moved(problem.at, leaf, j, value), problem.draws.again())
         found = {name: as_number(trace.names[name]) for name in outputs}
         known = {name: trace.leaves[name] for name in leaves}
     except (GradcalcError, KeyError):
@@ -264,8 +266,13 @@ def _again(
     return Traced(found, known, trace.values, trace.conditions)
 
 
-def wanted_leaves(problem: Problem, trace: Trace) -> Leaves:
-    """The leaves that gradients are wanted for; None for one that the run never read."""
+def compiled(problem: Problem) -> Program:
+    """The program of a problem; its leaves are no modules."""
+    return compile_program(problem.expr, frozenset(problem.at))
+
+
+def wanted_leaves(problem: Problem, trace: Trace, only: Iterable[str] | None = None) -> Leaves:
+    """The leaves that are wanted (None: as the problem says); None for one that was never read."""
     for name in problem.at:
         if name in trace.program.assigned and name not in trace.leaves:
             error = GradcalcError(
@@ -274,20 +281,21 @@ def wanted_leaves(problem: Problem, trace: Trace) -> Leaves:
                 f"leave out the value of '{name}', or rename one of the two",
             )
             raise trace.error(error, name)
-    names = list(problem.at) if problem.wrt is None else list(problem.wrt)
+    wanted = problem.wrt if only is None else only
+    names = list(problem.at) if wanted is None else list(wanted)
     for name in names:
         if name not in problem.at:
-            raise _no_leaf(name, problem.at).located(*whole(name, "wrt"))
+            raise no_leaf(name, problem.at).located(*whole(name, "wrt"))
     return {name: trace.leaves.get(name) for name in names}
 
 
 def _check_expectation(problem: Problem, leaves: Leaves) -> None:
     for name in problem.expect or ():
         if name not in leaves:
-            raise _no_leaf(name, leaves).located(*whole(name, "expect"))
+            raise no_leaf(name, leaves).located(*whole(name, "expect"))
 
 
-def _no_leaf(name: str, leaves: Iterable[str]) -> GradcalcError:
+def no_leaf(name: str, leaves: Iterable[str]) -> GradcalcError:
     hint = did_you_mean(name, leaves) or f"the leaves with values are {', '.join(leaves)}"
     return GradcalcError("unknown-leaf", f"'{name}' is not a leaf of the program", hint)
 

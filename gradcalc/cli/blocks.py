@@ -49,7 +49,7 @@ def _derived(kind: str, asked: Asked) -> Any:
     from gradcalc.language.syntax import normalize
 
     draws = Draws(asked.seed)
-    options = {
+    options: dict[str, Any] = {
         "wrt": None if asked.wrt is None else names_of(asked.wrt),
         "output": None if asked.output is None else normalize(asked.output),
         "draws": draws,
@@ -63,6 +63,7 @@ def _derived(kind: str, asked: Asked) -> Any:
         case "hessian":
             return api.hessian(expr, at, **options)
         case "jvp":
+            del options["wrt"]
             return api.jvp(expr, at, read_at(asked.along or (), draws, "--along"), **options)
         case _:
             return api.hvp(expr, at, read_at(asked.along or (), draws, "--along"), **options)

@@ -15,7 +15,6 @@ from gradcalc.cli.options import (
     NoCheck,
     Seed,
     Strict,
-    Wrt,
 )
 
 
@@ -23,7 +22,6 @@ def jvp(
     expr: Expr,
     at: At = None,
     along: Along = None,
-    wrt: Wrt = None,
     output: Annotated[
         str | None,
         typer.Option(help="Names to differentiate: y,z; by default those that no other uses."),
@@ -36,5 +34,5 @@ def jvp(
     as_json: Json = False,
 ) -> None:
     """Print the derivatives of all outputs along a direction, checked against SymPy."""
-    asked = Asked(expr, at, along, wrt, output, seed, check_time, no_check)
+    asked = Asked(expr, at, along, None, output, seed, check_time, no_check)
     print_blocks("jvp", asked, strict, digits, as_json)

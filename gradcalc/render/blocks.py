@@ -10,7 +10,7 @@ from gradcalc.blocks import PRODUCTS, Blocks
 from gradcalc.graph import Array
 from gradcalc.render.layout import Line, show
 from gradcalc.render.numbers import array, number
-from gradcalc.render.report import findings_and_summary
+from gradcalc.render.report import findings_and_summary, shorter
 from gradcalc.verify.findings import Listing
 
 EDGES = range(8, 0, -1)  # rows and columns at either end that stay, as the terminal is wide enough
@@ -23,8 +23,8 @@ def show_blocks(blocks: Blocks, digits: int) -> None:
     """Prints ``blocks`` to standard output; numbers have so many significant digits."""
     if blocks.kind in PRODUCTS:
         rows = [
-            (_product(blocks.kind, name), array(next(iter(by.values())), digits))
-            for name, by in blocks.blocks.items()
+            (_product(blocks.kind, name), array(value, digits))
+            for name, value in blocks.products.items()
         ]
         show((blocks.kind, "value") if rows else (), rows, ())
     else:
@@ -49,7 +49,7 @@ def _show_block(blocks: Blocks, row: str, column: str, block: Array, digits: int
     _show_matrix(corner, rows, columns, lambda i, j: number(float(matrix[i, j]), digits))
     listing = ((blocks.check.jacobian or {}).get(row) or {}).get(column)
     if isinstance(listing, str):
-        show((), (), [Line(f"formula {listing}")])
+        show((), (), [Line(f"formula {shorter(listing)}")])
     elif listing is not None:
         formulas = _formulas(listing, matrix.shape)
         if max((len(text) for line in formulas for text in line), default=0) <= LONGEST:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcalc.batch import Outcome
-from gradcalc.blocks import PRODUCTS, Blocks
+from gradcalc.blocks import Blocks
 from gradcalc.errors import GradcalcError
 from gradcalc.graph import Array
 from gradcalc.problem import Note, Result
@@ -57,12 +57,8 @@ def _warning(note: Note) -> dict[str, Any]:
 
 def blocks_record(blocks: Blocks) -> dict[str, Any]:
     """The record of a Jacobian, a Hessian, or a product: its kind is the key of the numbers."""
-    product = blocks.kind in PRODUCTS
-    numbers = {
-        row: _array(next(iter(by.values()))) if product else _arrays(by)
-        for row, by in blocks.blocks.items()
-    }
-    along = {"along": _arrays(blocks.along)} if product else {}
+    along = {"along": _arrays(blocks.along)} if blocks.along else {}
+    matrices = {row: _arrays(by) for row, by in blocks.blocks.items()}
     return {
         "schema": f"gradcalc.{blocks.kind}/1",
         "status": blocks.status,
@@ -70,7 +66,7 @@ def blocks_record(blocks: Blocks) -> dict[str, Any]:
         "at": _arrays(blocks.problem.at),
         **along,
         "outputs": _arrays(blocks.outputs),
-        blocks.kind: numbers,
+        blocks.kind: matrices or _arrays(blocks.products),
         "check": _check(blocks.check),
         "warnings": [_warning(warning) for warning in blocks.warnings],
     }

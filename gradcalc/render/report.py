@@ -43,15 +43,25 @@ def lines(result: Result, digits: int) -> Iterator[Line]:
         weighted = "" if weights is None else f", weighted {array(weights, digits)}"
         yield Line(f"{name} = {array(value, digits)}{weighted}")
     if len(result.passes) > 1:
-        for count, one in enumerate(result.passes, 1):
-            weights = named(one.weights, digits)
-            yield Line(f"pass {count}: weights {weights} gave {named(one.gradients, digits)}")
+        yield from _passes(result, digits)
     yield from _findings(result.check, digits)
     for name in result.mismatches:
         expected = array((result.problem.expect or {})[name], digits)
         found = array(result.gradients.get(name), digits)
         yield Line(f"{name}: expected {expected}, found {found}", "mismatch")
     yield Line(_summary(result.check), result.check.status)
+
+
+def _passes(result: Result, digits: int) -> Iterator[Line]:
+    """What each pass gave, and the leaves after it."""
+    state: dict[str, Array | None] = {}
+    for count, one in enumerate(result.passes, 1):
+        for leaf, gradient in one.gradients.items():
+            before = None if result.problem.zero_grad else state.get(leaf)
+            kept = before if gradient is None else gradient
+            state[leaf] = kept if before is None or gradient is None else before + gradient
+        weights, gave = named(one.weights, digits), named(one.gradients, digits)
+        yield Line(f"pass {count}: weights {weights} gave {gave}; then {named(state, digits)}")
 
 
 def findings_and_summary(check: Check, digits: int) -> Iterator[Line]:
@@ -76,11 +86,11 @@ def named(values: Mapping[str, Array | None], digits: int) -> str:
 def _formula(check: Check, leaf: str) -> str:
     """The formulas of the derivatives by ``leaf``, by output where there are several."""
     rows = [(output, by[leaf]) for output, by in (check.jacobian or {}).items() if leaf in by]
-    texts = [(output, _shorter(formula)) for output, formula in rows]
+    texts = [(output, shorter(formula)) for output, formula in rows]
     return "; ".join(text if len(texts) == 1 else f"{output}: {text}" for output, text in texts)
 
 
-def _shorter(formula: Listing) -> str:
+def shorter(formula: Listing) -> str:
     """A formula, or the formulas of all elements, as far as there is room."""
     if isinstance(formula, str):
         return formula if len(formula) <= LONGEST else f"{formula[:LONGEST]}… (--json)"

@@ -1,4 +1,4 @@
-"""Whole matrices of derivatives: Jacobians and Hessians, by whichever mode has fewer passes.
+"""The numbers of a whole Jacobian, by whichever mode has fewer passes.
 
 All rows (or columns) come from one graph, evaluated for a stack of unit vectors.
 """
@@ -16,8 +16,9 @@ from gradcalc.graph import Array, Cotangent, Node, ops
 def jacobian(output: Node, leaves: Sequence[Node], values: Mapping[Node, Array]) -> list[Array]:
     """dy/dx for each leaf x: float64, of the output's shape followed by the leaf's.
 
-    values: float64, of all leaves of the graph.
+    values: float64, of all leaves of the graph. Raises GradcalcError for what has no value.
     """
+    blocks: list[Array] = []
     for masked in (False, True):
         if output.size <= sum(leaf.size for leaf in leaves):
             blocks = _by_rows(output, leaves, values, masked)
