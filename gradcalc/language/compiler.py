@@ -310,7 +310,7 @@ class _Compiler:
 
     def _refuse_attribute(self, node: ast.Attribute) -> NoReturn:
         hints = {
-            "grad": "gradients are what gradcalc prints: leave it out",
+            "grad": "gradients are what gradcalc prints; in a program, grad(y, x) is one",
             "backward": "leave it out: --weights takes what backward() takes",
         }
         self._refuse(
@@ -334,13 +334,16 @@ class _Compiler:
                 namespace = "torch" if is_torchs else "."
         elif isinstance(function, ast.Name):
             name = function.id
-            by = node.args[1] if name in DERIVATIVES and count > 1 else None
-            if isinstance(by, ast.Name):
-                self.differentiated.add(by.id)
         else:
             self._refuse(
                 function, "syntax", "this is a value and cannot be called", _call_instead(function)
             )
+        if name in DERIVATIVES:
+            by = [
+                *node.args[1:2],
+                *(word.value for word in node.keywords if word.arg in ("x", "inputs")),
+            ]
+            self.differentiated.update(one.id for one in by if isinstance(one, ast.Name))
         yield from node.args
         words = []
         for keyword in node.keywords:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # NumPy loads its generators when they are first asked for
     from numpy.random import Generator
@@ -20,6 +21,18 @@ class Draws:
         self.chosen = seed is None
         self.used = False
         self._generator: Generator | None = None
+        self._start: Mapping[str, Any] | None = None
+
+    def begin(self) -> None:
+        """A program starts to run: from here on its numbers can be drawn again."""
+        self._start = None if self._generator is None else self._generator.bit_generator.state
+
+    def again(self) -> Draws:
+        """A source of the numbers that the program drew."""
+        other = Draws(self.seed)
+        if self._start is not None:
+            other.generator.bit_generator.state = self._start
+        return other
 
     @property
     def generator(self) -> Generator:

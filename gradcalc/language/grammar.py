@@ -25,7 +25,15 @@ OPERATORS = {
 }
 CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
 ATTRIBUTES = ("T", "shape", "ndim", "size")
-RESULTS = ("values", "indices", "sign", "logabsdet", "eigenvalues", "eigenvectors")  # of a call
+RESULTS = (
+    "gradient",
+    "values",
+    "indices",
+    "sign",
+    "logabsdet",
+    "eigenvalues",
+    "eigenvectors",
+)  # of a call
 MODULES = {  # what may stand before a function, and whose definition it then has
     "F": "torch",
     "math": "",

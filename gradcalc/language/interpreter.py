@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcalc.errors import GradcalcError, did_you_mean
-from gradcalc.graph import PRIMITIVES, Array, Node, as_number
+from gradcalc.graph import LEAF, PRIMITIVES, Array, Node, as_number
 from gradcalc.language.calls import bind, not_callable
 from gradcalc.language.draws import Draws
 from gradcalc.language.functions.linalg import matmul
@@ -37,6 +37,7 @@ def run(
     along: a direction by leaf: the program reads leaf + ALONG*direction, at ALONG = 0.
     Raises GradcalcError, with the place in the text, for whatever the program does wrong.
     """
+    draws.begin()
     machine = _Machine(program, at, draws, along or {})
     machine.run()
     return machine.trace
@@ -57,10 +58,14 @@ class _Machine:
         self.trace = Trace(program)
         self.graph = self.trace.graph
         self.stack: list[Any] = []
+        # Is there a name to differentiate by? Then each is a value of its own.
+        self.separate = bool(program.differentiated & program.assigned)
         self.saved: Any = None
         self.counter = 0
         self.repeats = 0
         self.before: tuple[int, dict[str, Node]] = (-1, {})
+        if along:
+            self._leaf(ALONG, np.float64(0.0))
 
     def run(self) -> None:
         try:
@@ -118,8 +123,8 @@ class _Machine:
             leaf = self._leaf(name, value)
             node = leaf
             if name in self.along:
-                step = self.trace.leaves.get(ALONG) or self._leaf(ALONG, np.float64(0.0))
-                node = leaf + step * self.graph.constant(self.along[name])
+                moved = leaf + self.trace.leaves[ALONG] * self.graph.constant(self.along[name])
+                node = self._named(moved)
             self.trace.read[name] = node
             return node
         if name in CONSTANTS:
@@ -134,6 +139,12 @@ class _Machine:
         hint = hint or f"give one: --at {name}=..."
         raise GradcalcError("missing-value", f"'{name}' has no value", hint)
 
+    def _named(self, node: Node) -> Node:
+        """``node`` as a value of its own, that no equal one is; another name for one stays it."""
+        if node.primitive in (LEAF, derivatives.named):
+            return node
+        return derivatives.named(as_number(node), params=(len(self.graph.nodes),))
+
     def _leaf(self, name: str, value: Array) -> Node:
         leaf = self.graph.leaf(name, np.shape(value))
         self.trace.leaves[name] = leaf
@@ -146,8 +157,8 @@ class _Machine:
 
     def _do_bind(self, instruction: Instruction) -> None:
         name, node = instruction.argument, self.trace.array(self.stack.pop())
-        if name in self.program.differentiated:
-            node = derivatives.named(as_number(node), params=(len(self.graph.nodes),))
+        if self.separate:
+            node = self._named(node)
         self.trace.names[name] = node
         self.trace.places[name] = instruction.node
 
@@ -165,6 +176,8 @@ class _Machine:
     # Sequences
 
     def _do_copy(self, instruction: Instruction) -> None:
+        if self.separate and isinstance(self.stack[-1], Node):
+            self.stack[-1] = self._named(self.stack[-1])  # one value of two names
         self.stack.append(self.stack[-1])
 
     def _do_save(self, instruction: Instruction) -> None:

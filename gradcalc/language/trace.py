@@ -63,9 +63,13 @@ class Trace:
         try:
             return evaluate(nodes, self.values, keep=keep)
         except GradcalcError as error:
-            if isinstance(error.origin, ast.AST):
-                raise self.program.error(error, error.origin) from None
-            raise
+            raise self.placed(error) from None
+
+    def placed(self, error: GradcalcError) -> GradcalcError:
+        """``error`` with the place of the operation that has no value, if it is one."""
+        if isinstance(error.origin, ast.AST):
+            return self.program.error(error, error.origin)
+        return error
 
     def array(self, value: Any) -> Node:
         """``value`` as an array: a sequence is stacked."""

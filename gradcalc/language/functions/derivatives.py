@@ -1,5 +1,6 @@
 """Derivatives as values of a program, which can be differentiated again (create_graph=True)."""
 
+from gradcalc.compute.evaluate import needed
 from gradcalc.derive.forward import jvp as push
 from gradcalc.derive.reverse import vjp
 from gradcalc.errors import GradcalcError
@@ -24,7 +25,8 @@ def grad(y: Node, x: Node, weights: Node | None = None) -> Node:
         )
     w = _like(y, y.graph.constant(1.0) if weights is None else weights, "weights", "y")
     found = vjp([(y, _counting(w))], [x])[x]
-    assert found is not None  # y depends on x
+    if found is None:
+        raise _independent()
     return derivatives.pulled(found, y, x, w)
 
 
@@ -32,6 +34,8 @@ def grad(y: Node, x: Node, weights: Node | None = None) -> Node:
 def jvp(y: Node, x: Node, v: Node) -> Node:
     """dy/dx @ v: the directional derivative of y along a direction v of x."""
     y, direction = _computed_from(x, y), _like(x, v, "direction", "x")
+    if x not in needed([y], {}):
+        raise _independent()
     return derivatives.pushed(push(y, {x: _counting(direction)}), y, x, direction)
 
 
@@ -53,18 +57,16 @@ def _like(node: Node, given: Node, what: str, of: str) -> Node:
 
 
 def _counting(weights: Node) -> Cotangent:
-    """A weight of exactly 0 leaves its element out."""
-    complete = weights.number not in (None, 0.0) or (weights.inputs and _all_one(weights))
-    return Cotangent(weights, None if complete else ops.not_equal(weights, 0.0))
-
-
-def _all_one(weights: Node) -> bool:
-    source = weights.inputs[0]
-    return weights.primitive is ops.broadcast_to and source.number not in (None, 0.0)
+    """A fixed weight of exactly 0 leaves its element out; one that varies is a factor."""
+    sources = needed([weights], {})
+    fixed = not any(node.primitive in (LEAF, derivatives.named) for node in sources)
+    plain = [node.number for node in sources if not node.inputs]
+    nonzero = len(sources) <= 2 and all(number not in (None, 0.0) for number in plain)
+    return Cotangent(weights, ops.not_equal(weights, 0.0) if fixed and not nonzero else None)
 
 
 def _computed_from(x: Node, y: Node) -> Node:
-    """``y`` as numbers; raises GradcalcError where it is not computed from ``x``."""
+    """``y`` as numbers; raises GradcalcError where ``x`` is nothing to differentiate by."""
     y = as_number(y)
     if x.primitive not in (LEAF, derivatives.named):
         raise GradcalcError(
@@ -72,10 +74,12 @@ def _computed_from(x: Node, y: Node) -> Node:
             "only a name can be differentiated by",
             "give the value a name, and compute y from it",
         )
-    if vjp([(y, Cotangent(y))], [x])[x] is None:
-        raise GradcalcError(
-            "independent",
-            "y does not depend on x",
-            "x must be a leaf or a name that y was computed from, before it is assigned again",
-        )
     return y
+
+
+def _independent() -> GradcalcError:
+    return GradcalcError(
+        "independent",
+        "y does not depend on x",
+        "x must be a leaf or a name that y was computed from, before it is assigned again",
+    )

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from gradcalc.errors import GradcalcError
 from gradcalc.graph import Node, ops
-from gradcalc.language.functions import activations, reductions, selections
+from gradcalc.language.functions import activations, derivatives, reductions, selections
 from gradcalc.language.functions.registry import Axes, Builder, Integers, Known, function
 from gradcalc.language.functions.shapes import axis_of, parts, picked, ravel
 
@@ -178,3 +178,23 @@ def log_softmax(x: Node, dim: Axes = None) -> Node:
 def _implicit(x: Node) -> Axes:
     """The dimension of torch.nn.functional.softmax without ``dim``: 1, but 0 of 0, 1 or 3 axes."""
     return None if not x.ndim else (0,) if x.ndim in (1, 3) else (1,)
+
+
+class Gradients(NamedTuple):
+    """What torch.autograd.grad returns: as many gradients as there are inputs, here one."""
+
+    gradient: Node
+
+
+@function(
+    "torch.autograd.grad(x**3, x)[0]", "x=2", "6*w*x", name="torch.grad", convention="as PyTorch's"
+)
+def grad(
+    outputs: Node,
+    inputs: Node,
+    grad_outputs: Node | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = True,
+) -> Gradients:
+    """(grad(outputs, inputs, grad_outputs),): a tuple, always differentiable."""
+    return Gradients(derivatives.grad(outputs, inputs, grad_outputs))
