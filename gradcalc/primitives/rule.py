@@ -93,7 +93,7 @@ class Elementwise(Row):
         slope = partial(*node.inputs, node)
         inside = self.domain(*node.inputs)
         if isinstance(inside, Node):
-            slope = ops.where(inside, slope, np.nan)
+            slope = ops.where(inside, 1.0, np.nan) * slope  # a factor: its own slopes are nan too
         choice = self.active[position] if self.active else None
         return through(cotangent, slope, choice(*node.inputs) if choice else None)
 

@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 
 from gradcalc.graph import Array, Node
-from gradcalc.verify.formula import Range
+from gradcalc.verify.formula import Range, Step
 from gradcalc.verify.jacobian import Term
 
 PRECISION = 50  # decimal digits
@@ -96,6 +96,15 @@ class Entry:
         if not spanned or (abs(slope) < STEP and not self.vanishes()):
             return settled(self.slope)  # 0 may be all that cancellation has left
         return slope
+
+    def conventions(self) -> tuple[Any, Any]:
+        """The smallest and largest slope, whatever a step is said to be exactly at its jump."""
+        slopes = []
+        for Step.middle in (0, 1):
+            with mpmath.workdps(PRECISION):
+                slopes.append(self.slope())
+        Step.middle = None
+        return min(slopes), max(slopes)
 
     def limit(self, side: int) -> Any:
         """The slope's limit from one side: finite, infinite, or nan where it has none."""

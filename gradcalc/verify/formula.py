@@ -205,8 +205,16 @@ def _piecewise(*pairs: tuple[Any, Any]) -> Any:
     return next((value for value, condition in pairs if condition), mpmath.nan)
 
 
+class Step:
+    """What a step is at its jump: None is SymPy's 1/2."""
+
+    middle: int | None = None
+
+
 def _heaviside(x: Any, middle: Any) -> Any:
-    return middle if x == 0 else mpmath.mpf(x > 0)
+    if x == 0:
+        return middle if Step.middle is None else mpmath.mpf(Step.middle)
+    return mpmath.mpf(x > 0)
 
 
 def _dirac(x: Any, *order: Any) -> Any:
