@@ -13,12 +13,12 @@ Values are float64 arrays or what numpy.asarray makes of the arguments. Errors a
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from gradcalc.blocks import Blocks, derive_blocks
+from gradcalc.blocks import Blocks, blocks_of, derive_blocks, direction_of, products_of
 from gradcalc.errors import GradcalcError, Source
 from gradcalc.graph import Array, Node
 from gradcalc.language.compiler import compile_program
@@ -59,6 +59,8 @@ def solve(
     passes, instead. https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
     Raises GradcalcError for whatever is wrong with the text, the values or the weights.
     """
+    if passes is not None and weights is not None:
+        raise GradcalcError("weights", "weights and passes at once", "passes have all the weights")
     every = [weights] if passes is None else passes
     problem = Problem(
         _source(expr),
@@ -76,48 +78,98 @@ def solve(
     return solve_problem(problem)
 
 
-def jacobian(expr: str | Source, at: Values | None = None, **options: Any) -> Blocks:
+def jacobian(
+    expr: str | Source,
+    at: Values | None = None,
+    *,
+    wrt: Sequence[str] | None = None,
+    output: str | None = None,
+    draws: Draws | None = None,
+    check: bool = True,
+    check_seconds: float = 10.0,
+) -> Blocks:
     """dy/dx of all outputs by all leaves: ``gradcalc jacobian``.
 
-    The block of y by x has the shape of y followed by that of x. Options: wrt (names of leaves),
-    output (names, separated by commas), draws, check, check_seconds.
+    wrt: names of leaves (None: all). output: names, separated by commas (None: those that no other
+    one uses). The block of y by x is float64, of the shape of y followed by that of x.
+    Raises GradcalcError for whatever is wrong with the text or the values.
+    https://pytorch.org/docs/stable/generated/torch.autograd.functional.jacobian.html
     """
-    return derive_blocks(_asked(expr, at, options), "jacobian")
+    problem = _asked(expr, at, wrt, output, draws, check, check_seconds)
+    return derive_blocks(problem, "jacobian")
 
 
-def hessian(expr: str | Source, at: Values | None = None, **options: Any) -> Blocks:
+def hessian(
+    expr: str | Source,
+    at: Values | None = None,
+    *,
+    wrt: Sequence[str] | None = None,
+    output: str | None = None,
+    draws: Draws | None = None,
+    check: bool = True,
+    check_seconds: float = 10.0,
+) -> Blocks:
     """The second derivatives of a scalar output, in blocks between leaves: ``gradcalc hessian``.
 
-    The block of a and b has the shape of a followed by that of b. Options as of ``jacobian``.
+    Options as of ``jacobian``; output is one name (None: the result). The block of a and b is
+    float64, of the shape of a followed by that of b. Raises GradcalcError, as ``jacobian``.
+    https://pytorch.org/docs/stable/generated/torch.autograd.functional.hessian.html
     """
-    return derive_blocks(_asked(expr, at, options), "hessian")
+    problem = _asked(expr, at, wrt, output, draws, check, check_seconds)
+    return derive_blocks(problem, "hessian")
 
 
 def jvp(
-    expr: str | Source, at: Values | None = None, along: Values | None = None, **options: Any
+    expr: str | Source,
+    at: Values | None = None,
+    along: Values | None = None,
+    *,
+    output: str | None = None,
+    draws: Draws | None = None,
+    check: bool = True,
+    check_seconds: float = 10.0,
 ) -> Blocks:
-    """J v, the derivative of all outputs along the direction ``along``: ``gradcalc jvp``.
+    """J v, the derivative of all outputs along a direction: ``gradcalc jvp``.
 
     along: array-likes by leaf, of its shape or one number for all of it; leaves without one stay.
+    The products are float64, of the outputs' shapes. Raises GradcalcError, as ``jacobian``.
+    https://pytorch.org/docs/stable/generated/torch.autograd.functional.jvp.html
     """
-    return derive_blocks(_asked(expr, at, options), "jvp", _values(along))
+    problem = _asked(expr, at, None, output, draws, check, check_seconds)
+    return derive_blocks(problem, "jvp", _values(along))
 
 
 def hvp(
-    expr: str | Source, at: Values | None = None, along: Values | None = None, **options: Any
+    expr: str | Source,
+    at: Values | None = None,
+    along: Values | None = None,
+    *,
+    wrt: Sequence[str] | None = None,
+    output: str | None = None,
+    draws: Draws | None = None,
+    check: bool = True,
+    check_seconds: float = 10.0,
 ) -> Blocks:
-    """H v, the derivative of the gradient of a scalar output along ``along``: ``gradcalc hvp``."""
-    return derive_blocks(_asked(expr, at, options), "hvp", _values(along))
+    """H v, the derivative of the gradient of a scalar output along a direction: ``gradcalc hvp``.
+
+    along: as of ``jvp``. The products are float64, of the leaves' shapes. Raises GradcalcError.
+    https://pytorch.org/docs/stable/generated/torch.autograd.functional.hvp.html
+    """
+    problem = _asked(expr, at, wrt, output, draws, check, check_seconds)
+    return derive_blocks(problem, "hvp", _values(along))
 
 
 def trace(expr: str | Source, at: Values | None = None, *, draws: Draws | None = None) -> "Graph":
-    """Runs the program once, and keeps its graph for backward passes."""
-    return Graph(_asked(expr, at, {"draws": draws or Draws()}))
+    """Runs the program once, and keeps its graph for backward passes.
+
+    Raises GradcalcError for whatever is wrong with the text or the values.
+    """
+    return Graph(_asked(expr, at, None, None, draws, False, 0.0))
 
 
 @dataclass
 class Leaf:
-    """A leaf: its value, and its gradient after the backward passes so far (None: no pass)."""
+    """A leaf: its float64 value, and its gradient after the passes so far (None: there is none)."""
 
     value: Array
     grad: Array | None = None
@@ -149,25 +201,25 @@ class Graph:
     ) -> None:
         """One backward pass: adds w @ J to the gradient of every leaf (torch.Tensor.backward).
 
-        weights: as of ``solve``. retain_graph: keep the graph for another pass. create_graph: the
-        gradients become outputs, as ``a.grad``, which can be weighed in another pass.
+        weights: as of ``solve``. retain_graph: keep the graph for another pass (PyTorch: only if
+        it is asked for). create_graph: the gradients become outputs, as ``a.grad``, which can be
+        weighed in another pass.
         Raises GradcalcError for weights that do not fit, and for a graph that was freed.
         """
-        if self._freed:
-            raise GradcalcError(
-                "graph-freed",
-                "a second backward pass through a graph that the first one freed",
-                "keep the graph: backward(..., retain_graph=True)",
-            )
+        self._check_kept()
+        for name, leaf in self.leaves.items():
+            if leaf.grad is None:  # also by hand, as PyTorch's optimizers do
+                self._state[name] = None
         one = backward(self._trace, self._nodes, _weights(weights), result=None, expand=False)
         self._state = added(self._state, one.gradients)
         found = {name: node for name, node in self._state.items() if node is not None}
         numbers = dict(zip(found, self._trace.compute(list(found.values())), strict=True))
+        self._forget_gradients()
         for name, leaf in self.leaves.items():
             leaf.grad = numbers.get(name)
         if create_graph:
             self._trace.names.update({f"{name}.grad": node for name, node in found.items()})
-        self._freed = not (retain_graph or create_graph)
+        self._freed = not retain_graph
 
     def zero_grad(self) -> None:
         """Forgets the gradients of all leaves (torch.optim.Optimizer.zero_grad)."""
@@ -176,43 +228,79 @@ class Graph:
             leaf.grad = None
 
     def jacobian(self, output: str | None = None) -> Mapping[str, Mapping[str, Array]]:
-        """dy/dx by output and leaf, of the output's shape followed by the leaf's; not checked."""
+        """dy/dx by output and leaf: float64, of the output's shape followed by the leaf's.
+
+        Not checked. Raises GradcalcError for a name that does not exist, or a graph that was freed.
+        """
         return self._blocks("jacobian", output)
 
     def hessian(self, output: str | None = None) -> Mapping[str, Mapping[str, Array]]:
-        """The second derivatives of a scalar output by leaf and leaf; not checked."""
+        """The second derivatives of a scalar output by leaf and leaf; as ``jacobian``."""
         return self._blocks("hessian", output)
 
-    def jvp(self, along: Values, output: str | None = None) -> dict[str, Array]:
-        """J v by output, of its shape; not checked."""
-        return _products(self._blocks("jvp", output, along))
+    def jvp(self, along: Values, output: str | None = None) -> Mapping[str, Array]:
+        """J v by output, of its shape; as ``jacobian``, with ``along`` as of ``gradcalc.jvp``."""
+        return self._products("jvp", output, along)
 
-    def hvp(self, along: Values, output: str | None = None) -> dict[str, Array]:
-        """H v by leaf, of its shape; not checked."""
-        return _products(self._blocks("hvp", output, along))
+    def hvp(self, along: Values, output: str | None = None) -> Mapping[str, Array]:
+        """H v by leaf, of its shape; as ``jacobian``, with ``along`` as of ``gradcalc.jvp``."""
+        return self._products("hvp", output, along)
 
-    def _blocks(
-        self, kind: str, output: str | None, along: Values | None = None
-    ) -> Mapping[str, Mapping[str, Array]]:
-        options = {"output": output, "draws": Draws(self._problem.draws.seed), "check": False}
-        problem = _asked(self._problem.expr, self._problem.at, options)
-        return derive_blocks(problem, kind, _values(along)).blocks
+    def _check_kept(self) -> None:
+        if self._freed:
+            raise GradcalcError(
+                "graph-freed",
+                "a second backward pass through a graph that the first one freed",
+                "keep the graph: backward(..., retain_graph=True)",
+            )
+
+    def _forget_gradients(self) -> None:
+        """Gradients that were outputs are those of an earlier pass."""
+        for name in self._nodes:
+            self._trace.names.pop(f"{name}.grad", None)
+
+    def _blocks(self, kind: str, output: str | None) -> Mapping[str, Mapping[str, Array]]:
+        self._check_kept()
+        return blocks_of(replace(self._problem, output=output), kind, self._trace)
+
+    def _products(self, kind: str, output: str | None, along: Values) -> Mapping[str, Array]:
+        self._check_kept()
+        problem = replace(self._problem, output=output)
+        return products_of(problem, kind, self._trace, direction_of(problem, _values(along)))
 
 
-def _products(blocks: Mapping[str, Mapping[str, Array]]) -> dict[str, Array]:
-    return {name: next(iter(by.values())) for name, by in blocks.items()}
-
-
-def _asked(expr: str | Source, at: Values | None, options: Mapping[str, Any]) -> Problem:
-    return Problem(_source(expr), _values(at), **{"draws": Draws(), **options})
+def _asked(
+    expr: str | Source,
+    at: Values | None,
+    wrt: Sequence[str] | None,
+    output: str | None,
+    draws: Draws | None,
+    check: bool,
+    check_seconds: float,
+) -> Problem:
+    return Problem(
+        _source(expr),
+        _values(at),
+        wrt=wrt,
+        output=output,
+        draws=draws or Draws(),
+        check=check,
+        check_seconds=check_seconds,
+    )
 
 
 def _source(expr: str | Source) -> Source:
-    return expr if isinstance(expr, Source) else Source(expr)
+    if isinstance(expr, str):
+        return Source(expr)
+    if isinstance(expr, Source):
+        return expr
+    raise GradcalcError("type", "a program is a text", "as 'y = a*b'")
 
 
 def _values(given: Values | None) -> dict[str, Array]:
     """Array-likes as float64; raises GradcalcError for what is no array of numbers."""
+    if not isinstance(given or {}, Mapping):
+        raise GradcalcError("type", "values are given by name", "as {'a': [1.0, 2.0]}")
     return {normalize(name): _array(value, name) for name, value in (given or {}).items()}
 
 
@@ -220,12 +308,19 @@ def _weights(given: Given) -> Weights:
     if given is None:
         return {}
     if isinstance(given, Mapping):
-        return {n: None if w is None else _array(w, "weights") for n, w in given.items()}
+        return {
+            None if name is None else normalize(name): None if w is None else _array(w, "weights")
+            for name, w in given.items()
+        }
     return {None: _array(given, "weights")}
 
 
 def _array(value: Any, name: str) -> Array:
+    """A float64 copy; raises GradcalcError for what is no array of numbers."""
     try:
-        return np.asarray(value, dtype=np.float64)[()]
-    except (TypeError, ValueError):
-        raise GradcalcError("number", f"the value of {name} is not an array of numbers") from None
+        array = np.array(value)
+    except ValueError:  # ragged
+        array = np.array(None)
+    if array.dtype.kind not in "fiub":
+        raise GradcalcError("number", f"the value of {name} is not an array of numbers")
+    return array.astype(np.float64)[()]
