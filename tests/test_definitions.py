@@ -451,6 +451,13 @@ DEFINITIONS: dict[str, list[tuple[str, Callable[[], Any]]]] = {
         ("torch.norm(A, p=1)", lambda: np.sum(np.abs(A))),
         ("torch.norm(X, dim=1)", lambda: np.linalg.norm(X, axis=1)),
     ],
+    "torch.grad": [
+        ("torch.autograd.grad(sum(X**3), X)[0]", lambda: 3 * X**2),
+        (
+            "g, = torch.autograd.grad(X**3, inputs=X, grad_outputs=ones_like(X)); g",
+            lambda: 3 * X**2,
+        ),
+    ],
     "torch.softmax": [
         ("F.softmax(X)", lambda: special.softmax(X, axis=1)),
         ("torch.softmax(V, 0)", lambda: special.softmax(V)),

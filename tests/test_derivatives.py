@@ -14,7 +14,7 @@ from test_definitions import DEFINITIONS, arrays
 from test_gradients import NUMBERS, PROGRAMS, VECTOR
 
 import gradcalc
-from gradcalc.derive import matrices
+from gradcalc.compute import jacobian as matrices
 from gradcalc.derive.forward import jvp
 from gradcalc.derive.reverse import vjp
 from gradcalc.errors import GradcalcError, Source
@@ -50,7 +50,7 @@ def test_a_wrong_rule_inside_a_derivative_is_a_mismatch(
     """The check never sees our graph of the inner gradient."""
     row = PRIMITIVES["sin"]
     assert isinstance(row, Elementwise)
-    monkeypatch.setitem(PRIMITIVES, "sin", row)
+    monkeypatch.setitem(PRIMITIVES, "sin", row)  # what is put back: a new row registers itself
     by = "h" if "h" in where else "x"
     right = gradcalc.solve(f"{where}; grad(y, {by})*x", {"x": 0.7})
     assert right.check.status == "verified"
@@ -67,7 +67,43 @@ def test_an_intermediate_is_not_the_equal_value_that_was_computed_apart() -> Non
     result = gradcalc.solve("h = x*x; y = h + x*x; grad(y, h)*x", {"x": 3.0})
     assert result.gradients["x"] == 1.0
     nested = "a = x*x; b = a*sin(a); y = b*a*x; z = grad(y, a)*grad(y, b) + grad(y, x)"
-    assert gradcalc.solve(f"{nested}; grad(z*b, x)*grad(z, a)", {"x": 1.3}).check.digits > 12
+    assert (
+        gradcalc.solve(f"{nested}; grad(z*b, x)*grad(z, a)", {"x": 1.3}).check.status == "verified"
+    )
+
+
+def test_another_name_of_a_value_is_that_value() -> None:
+    for text in ("a = x*x; b = a; grad(sum(a*b), b)", "a = b = x*x; grad(sum(a*b), a)"):
+        out = gradcalc.solve(f"{text}.sum()", {"x": [1.0, 2.0]}, check=False).outputs["out"]
+        assert out == 10.0
+    assert gradcalc.solve("h = x; grad(x**3, h)", {"x": 2.0}).outputs["out"] == 12.0
+
+
+@pytest.mark.parametrize("f", ["grad(x*x, x, w)", "jvp(x*x, x, w)", "(hvp(sum(x**3), x, w)/3)"])
+def test_weights_that_vary_are_factors_also_where_they_are_0(f: str) -> None:
+    result = gradcalc.solve(f"{f}.sum()", {"x": [3.0, 4.0], "w": [0.0, 1.0]})
+    np.testing.assert_allclose(result.gradients["w"], [6.0, 8.0])
+    assert result.check.status == "verified"
+
+
+def test_a_zero_of_a_direction_leaves_its_element_out() -> None:
+    at, along = {"x": [0.0, 4.0]}, {"x": [0.0, 1.0]}
+    np.testing.assert_array_equal(gradcalc.jvp("sqrt(x)", at, along).products["out"], [0.0, 0.25])
+    np.testing.assert_array_equal(
+        gradcalc.hvp("sum(x**1.5)", at, along).products["x"], [0.0, 0.375]
+    )
+
+
+def test_derivatives_inside_are_pushed_along() -> None:
+    blocks = gradcalc.jvp("grad(x**3, x)", {"x": 2.0}, {"x": 1.0})
+    assert (blocks.products["out"], blocks.check.status) == (12.0, "verified")
+
+
+def test_what_does_not_depend_is_0() -> None:
+    assert gradcalc.jvp("3*b", {"a": 1.0, "b": 2.0}, {"a": 1.0}).products["out"] == 0.0
+    blocks = gradcalc.hessian("3*a*a", {"a": 1.0, "b": [1.0, 2.0]}).blocks
+    assert blocks["a"]["a"] == 6.0
+    np.testing.assert_array_equal(blocks["b"]["b"], np.zeros((2, 2)))
 
 
 def test_weights_of_grad_are_constant_to_it_and_not_to_the_program() -> None:
@@ -126,8 +162,8 @@ def test_the_two_modes_are_transposes(text: str, a: Any, b: Any, s: float) -> No
     size = sum(float(np.sum(np.abs(term))) for term in terms) + float(np.sum(np.abs(w * forward)))
     reverse = sum(float(np.sum(term)) for term in terms)
     assume(size < 1e100)
-    # Inner terms may be larger than the result, and cancel.
-    assert abs(float(np.sum(w * forward)) - reverse) <= 1e-9 * size + 1e-12
+    # Inner terms may be larger than the result, and cancel: three of 16 digits are theirs.
+    assert abs(float(np.sum(w * forward)) - reverse) <= 1e-13 * size + 1e-300
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -144,8 +180,31 @@ def test_hessians_are_symmetric(text: str, a: Any, b: Any, s: float) -> None:
             assume(np.all(np.isfinite(block)) and np.all(np.isfinite(other)))
             size = max(1.0, float(np.max(np.abs(block), initial=0.0)))
             np.testing.assert_allclose(
-                np.transpose(block, axes), other, rtol=1e-7, atol=1e-7 * size
+                np.transpose(block, axes), other, rtol=1e-12, atol=1e-11 * size
             )
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        "relu(x)",
+        "a*relu(x)",
+        "clip(x, 0, 1)",
+        "(relu(x) + 2*relu(a))**2",
+        "abs(x)*a",
+        "max(stack(x, a))",
+    ],
+)
+@pytest.mark.parametrize("a", [0.0, 1.0])
+def test_a_kink_is_no_mismatch(expr: str, a: float) -> None:
+    at = {name: value for name, value in (("x", 0.0), ("a", a)) if name in expr.replace("max", "")}
+    assert gradcalc.hessian(expr, at).check.status in ("verified", "flagged")
+    assert gradcalc.hvp(expr, at, {"x": 1.0}).check.status in ("verified", "flagged")
+
+
+@pytest.mark.parametrize("expr", ["sqrt(x)", "log(x)", "x**1.5", "arccosh(x)"])
+def test_outside_the_domain_second_derivatives_are_nan(expr: str) -> None:
+    assert np.isnan(gradcalc.hessian(expr, {"x": -1.0}, check=False).blocks["x"]["x"])
 
 
 def test_mixed_partials_commute() -> None:
@@ -162,10 +221,10 @@ def test_products_are_those_of_the_matrices() -> None:
     jacobian = gradcalc.jacobian(f, at, output="z")
     product = gradcalc.jvp(f, at, along, output="z")
     whole = jacobian.blocks["z"]["x"] @ along["x"] + jacobian.blocks["z"]["y"] * along["y"]
-    np.testing.assert_allclose(next(iter(product.blocks["z"].values())), whole, rtol=1e-14)
+    np.testing.assert_allclose(product.products["z"], whole, rtol=1e-14)
     hessian, product = gradcalc.hessian(f, at), gradcalc.hvp(f, at, along)
     whole = hessian.blocks["x"]["x"] @ along["x"] + hessian.blocks["x"]["y"] * along["y"]
-    np.testing.assert_allclose(next(iter(product.blocks["x"].values())), whole, rtol=1e-13)
+    np.testing.assert_allclose(product.products["x"], whole, rtol=1e-13)
     for blocks in (jacobian, hessian, product):
         assert blocks.check.status == "verified"
 
@@ -211,12 +270,18 @@ def test_a_graph_has_its_matrices() -> None:
     np.testing.assert_allclose(graph.hvp({"x": [1.0, 1.0]})["x"], [6.0, 12.0])
 
 
-@pytest.mark.parametrize("at", [{"x": "one"}, {"x": [[1.0], [1.0, 2.0]]}, {"x": None}])
-def test_what_is_no_array_is_an_error(at: Any) -> None:
-    if at["x"] is None:  # numpy makes nan of it
-        return
+@pytest.mark.parametrize("value", ["one", [[1.0], [1.0, 2.0]], {"a": 1}])
+def test_what_is_no_array_is_an_error(value: Any) -> None:
     with pytest.raises(GradcalcError):
-        gradcalc.solve("x", at)
+        gradcalc.solve("x", {"x": value})
+
+
+def test_a_graph_keeps_its_own_values() -> None:
+    x = np.array([1.0, 2.0])
+    graph = gradcalc.trace("y = sum(x*x)", {"x": x})
+    x[0] = 50.0
+    graph.backward()
+    np.testing.assert_allclose(graph.leaves["x"].grad, [2.0, 4.0])
 
 
 # The command line
