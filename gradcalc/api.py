@@ -69,8 +69,8 @@ def solve(
         zero_grad=zero_grad,
         retain_graph=retain_graph,
         expand=expand,
-        wrt=wrt,
-        output=output,
+        wrt=_names(wrt),
+        output=_name(output),
         draws=draws or Draws(),
         check=check,
         check_seconds=check_seconds,
@@ -281,12 +281,28 @@ def _asked(
     return Problem(
         _source(expr),
         _values(at),
-        wrt=wrt,
-        output=output,
+        wrt=_names(wrt),
+        output=_name(output),
         draws=draws or Draws(),
         check=check,
         check_seconds=check_seconds,
     )
+
+
+def _names(names: Any) -> list[str] | None:
+    """Names of leaves, in a list or separated by commas; raises GradcalcError."""
+    listed = names.split(",") if isinstance(names, str) else names
+    if listed is None:
+        return None
+    if not isinstance(listed, Sequence) or not all(isinstance(name, str) for name in listed):
+        raise GradcalcError("type", "these are no names", "as ['a', 'b']")
+    return [normalize(name.strip()) for name in listed]
+
+
+def _name(name: Any) -> str | None:
+    if name is None or isinstance(name, str):
+        return None if name is None else normalize(name)
+    raise GradcalcError("type", "this is no name of an output", "as 'y'")
 
 
 def _source(expr: str | Source) -> Source:
@@ -299,7 +315,8 @@ def _source(expr: str | Source) -> Source:
 
 def _values(given: Values | None) -> dict[str, Array]:
     """Array-likes as float64; raises GradcalcError for what is no array of numbers."""
-    if not isinstance(given or {}, Mapping):
+    named = isinstance(given or {}, Mapping) and all(isinstance(name, str) for name in given or {})
+    if not named:
         raise GradcalcError("type", "values are given by name", "as {'a': [1.0, 2.0]}")
     return {normalize(name): _array(value, name) for name, value in (given or {}).items()}
 

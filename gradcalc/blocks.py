@@ -4,10 +4,11 @@ A Hessian is the Jacobian of the gradient. For the check, a product with a direc
 derivative by s of what the program computes at x + s v, at s = 0: all four are Jacobians there.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     pass
 
 MOST = 2**26  # entries of all blocks together: half a GiB
+STEP = 2.0**-30  # along a direction, to see the other branch
 PRODUCTS = ("jvp", "hvp")  # kinds that have a direction
 
 Numbers = Mapping[str, Mapping[str, Array]]
@@ -221,16 +223,11 @@ def _rows(problem: Problem, kind: str, trace: Trace) -> dict[str, Node]:
 
 def _verify(problem: Problem, kind: str, numbers: Numbers, direction: Mapping[str, Array]) -> Check:
     """The verdict on every entry: of what the program computes at, and along, the point."""
-    from gradcalc.verify.entry import Claim
     from gradcalc.verify.verdict import Traced, check
 
     def traced(at: Mapping[str, Array], s: float) -> Traced:
-        trace = run(compiled(problem), at, problem.draws.again(), direction)
-        if direction:
-            columns = {ALONG: trace.leaves[ALONG]}
-            trace.values[columns[ALONG]] = np.float64(s)
-        else:
-            columns = _leaves(problem, trace)
+        trace = run(compiled(problem), at, problem.draws.again(), direction, s)
+        columns = {ALONG: trace.leaves[ALONG]} if direction else _leaves(problem, trace)
         rows = _rows(problem, kind, trace)
         nodes = list(rows.values())
         values = {**trace.values, **dict(zip(nodes, trace.compute(nodes), strict=True))}
@@ -238,21 +235,14 @@ def _verify(problem: Problem, kind: str, numbers: Numbers, direction: Mapping[st
 
     def again(leaf: str, j: int, value: float) -> Traced | None:
         try:
-            if leaf == ALONG:
-                return traced(problem.at, value)
+            if leaf == ALONG:  # a step that changes x, which one from 0 on does not
+                return traced(problem.at, math.copysign(STEP, value))
             return traced(moved(problem.at, leaf, j, value), 0.0)
         except (GradcalcError, KeyError):
             return None
 
     here = traced(problem.at, 0.0)
-    claims = []
-    for name, row in here.outputs.items():
-        for k in range(row.size):
-            gradients = {
-                column: np.reshape(block, (row.size, *here.leaves[column].shape))[k]
-                for column, block in numbers[name].items()
-            }
-            claims.append(Claim((), gradients, _row_node(row, k, here.leaves), (name, k)))
+    claims = _RowClaims(here.outputs, here.leaves, numbers)
     found = check(here, claims, again, problem.check_seconds, apart=True)
     if not direction:
         return found
@@ -261,14 +251,38 @@ def _verify(problem: Problem, kind: str, numbers: Numbers, direction: Mapping[st
     return found._replace(findings=findings, jacobian=None)
 
 
-def _row_node(row: Node, k: int, columns: Mapping[str, Node]) -> Callable[[str], Node | None]:
-    """The nodes of one row of the Jacobian, made when they are asked for."""
+class _RowClaims(Sequence[Any]):
+    """A claim for each row of the blocks, made when it is asked for: there may be millions."""
 
-    @cache
-    def node(column: str) -> Node | None:
-        unit = np.zeros(row.size)
-        unit[k] = 1.0
-        leaf = columns[column]
-        return vjp([(row, seed(row, unit.reshape(row.shape)))], [leaf])[leaf]
+    def __init__(
+        self, rows: Mapping[str, Node], columns: Mapping[str, Node], numbers: Numbers
+    ) -> None:
+        self.rows, self.columns, self.numbers = rows, columns, numbers
 
-    return node
+    def __len__(self) -> int:
+        return sum(row.size for row in self.rows.values())
+
+    def __getitem__(self, number: Any) -> Any:
+        from gradcalc.verify.entry import Claim
+
+        for name, row in self.rows.items():
+            if number < row.size:
+                gradients = {
+                    column: np.reshape(block, (row.size, *self.columns[column].shape))[number]
+                    for column, block in self.numbers[name].items()
+                }
+                return Claim((), gradients, self._node(row, number), (name, number))
+            number -= row.size
+        raise IndexError(number)
+
+    def _node(self, row: Node, k: int) -> Callable[[str], Node | None]:
+        """The nodes of one row, made when they are asked for."""
+
+        @cache
+        def node(column: str) -> Node | None:
+            unit = np.zeros(row.size)
+            unit[k] = 1.0
+            leaf = self.columns[column]
+            return vjp([(row, seed(row, unit.reshape(row.shape)))], [leaf])[leaf]
+
+        return node

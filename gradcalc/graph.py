@@ -20,7 +20,7 @@ Params: TypeAlias = tuple[Any, ...]
 Array: TypeAlias = Any  # np.float64 or np.ndarray: float64, bool, or objects (mpmath, SymPy)
 
 LARGEST = 2**28  # elements of one node: 2 GiB of float64
-MOST_AXES = 64  # of a NumPy array
+MOST_AXES = 32  # that NumPy broadcasts
 MOST_NODES = 8_000_000  # of one graph: some 2 GiB
 HASHED = 64  # constants of up to so many elements are compared by value
 

@@ -202,6 +202,22 @@ def test_a_kink_is_no_mismatch(expr: str, a: float) -> None:
     assert gradcalc.hvp(expr, at, {"x": 1.0}).check.status in ("verified", "flagged")
 
 
+def test_a_branch_is_looked_at_from_both_sides_whatever_leaves_are_asked_for() -> None:
+    program, at = "y = a*b if a > 1 else 2*a*b", {"a": 1.0, "b": 2.0}
+    for check in (
+        gradcalc.solve(program, at, wrt=["a"]).check,
+        gradcalc.jacobian(program, at, wrt="a").check,
+        gradcalc.jvp(program, at, {"a": 1.0}).check,
+    ):
+        assert check.status == "flagged"
+
+
+def test_blocks_may_be_empty_or_deep(gradcalc: Callable[..., Ran]) -> None:
+    assert gradcalc("jacobian", "y = a", "--at", "a=zeros(0)").code == 0
+    deep = gradcalc("jacobian", "a*a", "--at", "a=ones(" + ", ".join(["1"] * 40) + ")")
+    assert (deep.code, "40 axes" in deep.err) == (2, True)
+
+
 @pytest.mark.parametrize("expr", ["sqrt(x)", "log(x)", "x**1.5", "arccosh(x)"])
 def test_outside_the_domain_second_derivatives_are_nan(expr: str) -> None:
     assert np.isnan(gradcalc.hessian(expr, {"x": -1.0}, check=False).blocks["x"]["x"])

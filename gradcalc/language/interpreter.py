@@ -31,14 +31,15 @@ def run(
     at: Mapping[str, Array],
     draws: Draws,
     along: Mapping[str, Array] | None = None,
+    step: float = 0.0,
 ) -> Trace:
     """Runs ``program`` with the leaf values ``at`` (float64 arrays by name).
 
-    along: a direction by leaf: the program reads leaf + ALONG*direction, at ALONG = 0.
+    along: a direction by leaf: the program reads leaf + ALONG*direction, where ALONG is ``step``.
     Raises GradcalcError, with the place in the text, for whatever the program does wrong.
     """
     draws.begin()
-    machine = _Machine(program, at, draws, along or {})
+    machine = _Machine(program, at, draws, along or {}, step)
     machine.run()
     return machine.trace
 
@@ -50,6 +51,7 @@ class _Machine:
         at: Mapping[str, Array],
         draws: Draws,
         along: Mapping[str, Array],
+        step: float,
     ) -> None:
         self.program = program
         self.at = at
@@ -65,7 +67,7 @@ class _Machine:
         self.repeats = 0
         self.before: tuple[int, dict[str, Node]] = (-1, {})
         if along:
-            self._leaf(ALONG, np.float64(0.0))
+            self._leaf(ALONG, np.float64(step))
 
     def run(self) -> None:
         try:

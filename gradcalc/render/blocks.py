@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from gradcalc.blocks import PRODUCTS, Blocks
-from gradcalc.graph import Array
+from gradcalc.graph import Array, size_of
 from gradcalc.render.layout import Line, show
 from gradcalc.render.numbers import array, number
 from gradcalc.render.report import findings_and_summary, shorter
@@ -42,8 +42,8 @@ def _product(kind: str, name: str) -> str:
 def _show_block(blocks: Blocks, row: str, column: str, block: Array, digits: int) -> None:
     """One matrix: rows are elements of the output, columns elements of the leaf."""
     leaf = np.shape(blocks.problem.at[column])
-    matrix = np.reshape(block, (-1, int(np.prod(leaf, dtype=int))))
     over = block.shape[: block.ndim - len(leaf)]
+    matrix = np.reshape(block, (size_of(over), size_of(leaf)))
     corner = f"d{row}/d{column}" if blocks.kind == "jacobian" else f"d2/d{row} d{column}"
     rows, columns = _names(row, over), _names(column, leaf)
     _show_matrix(corner, rows, columns, lambda i, j: number(float(matrix[i, j]), digits))

@@ -15,7 +15,7 @@ import numpy as np
 import sympy
 
 from gradcalc.compute.evaluate import evaluate, needed
-from gradcalc.graph import Array, Node, size_of
+from gradcalc.graph import LEAF, Array, Node, size_of
 from gradcalc.verify.deadline import TimeIsUpError, time_limit
 from gradcalc.verify.derivative import NoFormulaError
 from gradcalc.verify.entry import FULL, STEP, Claim, Entry, agreement, leaps, settled
@@ -62,7 +62,7 @@ def check(
     reached = {
         name: leaf.shape
         for name, leaf in traced.leaves.items()
-        if any(claim.gradients[name] is not None for claim in claims)
+        if apart or any(claim.gradients[name] is not None for claim in claims)
     }
     elements = sum(size_of(shape) for shape in reached.values())
     entries = elements * (len(claims) if apart else 1)
@@ -72,7 +72,8 @@ def check(
     try:
         with time_limit(seconds) as look_at_the_clock:
             judge = _Judge(traced, claims, retrace)
-            judge.judge_silent()
+            if not apart:  # rows of a Jacobian have zeros where nothing flows
+                judge.judge_silent()
             for number in _sampled(entries):
                 element, row = divmod(number, len(claims)) if apart else (number, 0)
                 leaf, j = _element(reached, element)
@@ -292,10 +293,9 @@ class _Judge:
             traced = self.retrace(entry.leaf, entry.j, float(np.nextafter(here, side)))
             if traced is None or _shapes(traced) != _shapes(self.traced):
                 return 0.0, _finding(entry, "branch")
-            values = {
-                leaf: self.traced.values[self.traced.leaves[name]]
-                for name, leaf in traced.leaves.items()
-            }
+            values = {n: value for n, value in traced.values.items() if n.primitive is LEAF}
+            for name, leaf in traced.leaves.items():  # at the point itself, not where it was moved
+                values[leaf] = self.traced.values[self.traced.leaves[name]]
             jacobian = Jacobian(traced.outputs, traced.leaves, values)
             sides.append(replace(entry, terms=_terms(jacobian, entry)))
         same = [_formulas(side) == _formulas(entry) for side in sides]
