@@ -15,6 +15,7 @@ import numpy as np
 
 from gradcalc.errors import GradcalcError
 from gradcalc.graph import (
+    MOST_AXES,
     PRIMITIVES,
     Array,
     Cotangent,
@@ -233,6 +234,9 @@ def spread_to(node: Node, shape: Shape) -> Node:
 
 def broadcast(name: str, *shapes: Shape) -> Shape:
     """The common shape of ``shapes`` (NumPy's broadcasting); raises GradcalcError."""
+    longest = max(shapes, key=len)
+    if len(longest) > MOST_AXES:
+        return longest  # which the graph refuses
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
