@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from gradcalc.language.trace import Trace
 from gradcalc.passes import output_name
 from gradcalc.primitives.derivatives import pulled
 from gradcalc.problem import (
+    InterruptedCheckError,
     Note,
     Problem,
     collector_paused,
@@ -33,9 +34,6 @@ from gradcalc.problem import (
     wanted_leaves,
 )
 from gradcalc.verify.findings import Check
-
-if TYPE_CHECKING:
-    pass
 
 MOST = 2**26  # entries of all blocks together: half a GiB
 STEP = 2.0**-30  # along a direction, to see the other branch
@@ -84,7 +82,8 @@ def derive_blocks(problem: Problem, kind: str, along: Mapping[str, Array] | None
 
     problem.output: names, separated by commas; None is every name that no other one uses (of a
     Hessian or a Hessian's product: the result). problem.wrt: the leaves (None: all).
-    Raises GradcalcError for whatever is wrong with the text, the values or the direction.
+    Raises GradcalcError for whatever is wrong with the text, the values or the direction, and
+    InterruptedCheckError.
     """
     direction = direction_of(problem, along or {}) if kind in PRODUCTS else {}
     with collector_paused():
@@ -101,7 +100,10 @@ def derive_blocks(problem: Problem, kind: str, along: Mapping[str, Array] | None
             numbers = blocks = blocks_of(problem, kind, trace)
     check = _verify(problem, kind, numbers, direction) if problem.check else Check("off")
     outputs = dict(zip(names, values, strict=True))
-    return Blocks(problem, kind, outputs, check, blocks, products, direction, unused)
+    result = Blocks(problem, kind, outputs, check, blocks, products, direction, unused)
+    if check.interrupted:
+        raise InterruptedCheckError(result)
+    return result
 
 
 def blocks_of(problem: Problem, kind: str, trace: Trace) -> Numbers:
@@ -223,7 +225,8 @@ def _rows(problem: Problem, kind: str, trace: Trace) -> dict[str, Node]:
 
 def _verify(problem: Problem, kind: str, numbers: Numbers, direction: Mapping[str, Array]) -> Check:
     """The verdict on every entry: of what the program computes at, and along, the point."""
-    from gradcalc.verify.verdict import Traced, check
+    from gradcalc.verify.check import check
+    from gradcalc.verify.verdict import Traced
 
     def traced(at: Mapping[str, Array], s: float) -> Traced:
         trace = run(compiled(problem), at, problem.draws.again(), direction, s)
@@ -231,7 +234,7 @@ def _verify(problem: Problem, kind: str, numbers: Numbers, direction: Mapping[st
         rows = _rows(problem, kind, trace)
         nodes = list(rows.values())
         values = {**trace.values, **dict(zip(nodes, trace.compute(nodes), strict=True))}
-        return Traced(rows, columns, values, trace.conditions)
+        return Traced(problem.expr.text, rows, columns, values, trace.conditions)
 
     def again(leaf: str, j: int, value: float) -> Traced | None:
         try:
@@ -243,12 +246,21 @@ def _verify(problem: Problem, kind: str, numbers: Numbers, direction: Mapping[st
 
     here = traced(problem.at, 0.0)
     claims = _RowClaims(here.outputs, here.leaves, numbers)
-    found = check(here, claims, again, problem.check_seconds, apart=True)
+    found = check(
+        here,
+        claims,
+        again,
+        problem.check_seconds,
+        method=problem.method,
+        apart=True,
+        explain=problem.explain,
+    )
     if not direction:
         return found
     # The step along the direction is ours alone: it has no name, and no formula that says anything.
     findings = [finding._replace(leaf="direction") for finding in found.findings]
-    return found._replace(findings=findings, jacobian=None)
+    evidence = [one._replace(leaf="direction") for one in found.evidence]
+    return found._replace(findings=findings, evidence=evidence, jacobian=None)
 
 
 class _RowClaims(Sequence[Any]):

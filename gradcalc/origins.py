@@ -9,14 +9,12 @@ import numpy as np
 from gradcalc.compute.evaluate import evaluate, needed
 from gradcalc.errors import Span
 from gradcalc.graph import LEAF, Array, Node, ops
-from gradcalc.language.syntax import python_text, span_of
+from gradcalc.language.syntax import part_of, span_of
 from gradcalc.language.trace import Trace
 from gradcalc.primitives.products import Product
 from gradcalc.primitives.rule import Elementwise, General, Linear, Reduction
 
 MOST = 2**24  # numbers of all nodes together that are computed again for an origin
-
-LONGEST = 60  # characters of an origin's text
 
 Index = tuple[int, ...]
 
@@ -96,8 +94,7 @@ def _operands(trace: Trace, here: Sequence[Node]) -> dict[str, Node]:
 def _text(trace: Trace, node: Node) -> str:
     """The part of the program that made the node, shortened."""
     assert isinstance(node.origin, ast.AST)  # it is no leaf and no constant
-    text = ast.get_source_segment(python_text(trace.program.source.text), node.origin) or "this"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return part_of(trace.program.source.text, node.origin)
 
 
 def _walk(node: Node, index: Index, values: Mapping[Node, Array]) -> tuple[Node, Index]:

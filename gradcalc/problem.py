@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,8 @@ class Problem:
     wrt: the leaves whose gradients are wanted (None: all); output: what is differentiated (None:
         what the program assigns last).
     expect: leaf -> gradient (None: no gradient), compared to ``rtol`` and ``atol``.
-    check: compare with SymPy's derivative, for at most ``check_seconds``.
+    check: compare with SymPy's derivative, for at most ``check_seconds``, by ``method``
+        (``symbolic`` or ``chain``; None: whichever gets further); explain: keep the evidence.
     """
 
     expr: Source
@@ -56,6 +57,8 @@ class Problem:
     draws: Draws = field(default_factory=Draws)
     check: bool = True
     check_seconds: float = 10.0
+    method: str | None = None
+    explain: bool = False
 
 
 class Pass(NamedTuple):
@@ -133,6 +136,14 @@ class Result:
         return "mismatch" if failed else "ok"
 
 
+class InterruptedCheckError(KeyboardInterrupt):
+    """Ctrl-C during a check: ``result`` has all that was computed before, and is not verified."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__()
+        self.result = result
+
+
 class _Computed(NamedTuple):
     """The graph of a problem and the numbers of it that are wanted."""
 
@@ -151,7 +162,8 @@ class _Computed(NamedTuple):
 def solve(problem: Problem) -> Result:
     """Runs the program, differentiates it, evaluates, and checks.
 
-    Raises GradcalcError for whatever is wrong with the text, the values or the weights.
+    Raises GradcalcError for whatever is wrong with the text, the values or the weights, and
+    InterruptedCheckError.
     """
     with collector_paused():
         done = _compute(problem)
@@ -160,7 +172,7 @@ def solve(problem: Problem) -> Result:
     check = _verify(problem, done) if problem.check else Check("off")
     if mismatches and problem.check:
         check = check._replace(status="mismatch")
-    return Result(
+    result = Result(
         problem,
         {name: done.values[node] for name, node in done.outputs.items()},
         gradients,
@@ -170,6 +182,9 @@ def solve(problem: Problem) -> Result:
         [name for name in problem.at if name not in done.trace.program.read],
         _origins(done, gradients),
     )
+    if check.interrupted:
+        raise InterruptedCheckError(result)
+    return result
 
 
 def _is_finite(array: Array) -> bool:
@@ -224,8 +239,9 @@ def _compute(problem: Problem) -> _Computed:
 def _verify(problem: Problem, done: _Computed) -> Check:
     """The verdict on every number that will be printed."""
     # SymPy and mpmath cost more time than all the rest, so only a check imports them.
+    from gradcalc.verify.check import check
     from gradcalc.verify.entry import Claim
-    from gradcalc.verify.verdict import Traced, check
+    from gradcalc.verify.verdict import Traced
 
     claims = [Claim([p.weights], done.numbers(p.gradients), p.gradients.get) for p in done.passes]
     if len(done.passes) > 1 and not problem.zero_grad:  # the sum of all passes is printed too
@@ -233,9 +249,16 @@ def _verify(problem: Problem, done: _Computed) -> Check:
         claims.append(Claim(weights, done.numbers(done.state), done.state.get))
     leaves = {name: leaf for name, leaf in done.leaves.items() if leaf is not None}
     values = {**done.trace.values, **done.values}
-    traced = Traced(done.outputs, leaves, values, done.trace.conditions)
+    traced = Traced(problem.expr.text, done.outputs, leaves, values, done.trace.conditions)
     again = partial(_again, problem, tuple(done.outputs), tuple(leaves))
-    return check(traced, claims, again, problem.check_seconds)
+    return check(
+        traced,
+        claims,
+        again,
+        problem.check_seconds,
+        method=problem.method,
+        explain=problem.explain,
+    )
 
 
 @contextmanager
@@ -269,7 +292,7 @@ def _again(
         known = {name: trace.leaves[name] for name in leaves}
     except (GradcalcError, KeyError):
         return None
-    return Traced(found, known, trace.values, trace.conditions)
+    return Traced(problem.expr.text, found, known, trace.values, trace.conditions)
 
 
 def compiled(problem: Problem) -> Program:

@@ -28,6 +28,7 @@ from gradcalc.verify.formula import Formula
 from gradcalc.verify.jacobian import Jacobian
 from gradcalc.verify.kinks import kinks
 from gradcalc.verify.lower import lower
+from gradcalc.verify.points import Points
 
 ROWS = "elementwise"  # the group of all rows, and of short formulas in them
 GROUPS = (ROWS, "activations", "losses", "reductions", "shapes", "selections", "linalg")
@@ -117,7 +118,7 @@ def _result(trace: Trace) -> Node:
 
 def _derivative(trace: Trace) -> Mapping[str, str]:
     """SymPy's, of what is elementwise."""
-    jacobian = Jacobian({"y": _result(trace)}, trace.leaves, trace.values)
+    jacobian = Jacobian({"y": _result(trace)}, trace.leaves, Points(trace.values))
     if not jacobian.pointwise:
         return {}
     return {leaf: str(text) for leaf, text in jacobian.listing()["y"].items()}

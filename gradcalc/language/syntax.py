@@ -10,6 +10,7 @@ from keyword import iskeyword
 
 from gradcalc.errors import GradcalcError, Source, Span, lines_of
 
+LONGEST = 60  # characters of a part that is quoted
 DEEPEST = 200_000  # levels of syntax (terms of a sum): within the stack below, whatever the text
 STATEMENTS = {
     "if",
@@ -180,6 +181,12 @@ def keyword_error(name: str, span: Span | None, source: Source) -> GradcalcError
         span,
         source,
     )
+
+
+def part_of(text: str, node: ast.AST) -> str:
+    """The part of ``text`` that ``node`` is, in Python's spelling, shortened."""
+    part = ast.get_source_segment(python_text(text), node) or "this"
+    return part if len(part) <= LONGEST else f"{part[:LONGEST]}…"
 
 
 # Places: the parser counts UTF-8 bytes of the Python text, people count characters of their own.

@@ -14,7 +14,7 @@ import mpmath
 import numpy as np
 import sympy
 
-from gradcalc.graph import CONSTANT, TRUTH, Array, Node
+from gradcalc.graph import CONSTANT, TRUTH, Array, Node, Params, Primitive
 from gradcalc.primitives.derivatives import Derivative
 from gradcalc.primitives.gamma import HIGHEST_ORDER, LARGEST_ORDER
 from gradcalc.primitives.rule import Elementwise, General, Reduction
@@ -129,6 +129,12 @@ class _Objects(ABC):
         """What is read of a node: a derivative inside the program is what our own rules made it."""
         return node.inputs[:1] if isinstance(node.primitive, Derivative) else node.inputs
 
+    def elementwise(self, row: Elementwise, *elements: Any) -> Any:
+        """The function of ``row``, of one element an input."""
+        if isinstance(row.twin, str):
+            return self.call(getattr(self, row.twin), *elements)
+        return self.call(row.twin, self, *elements)
+
     def apply(self, node: Node, inputs: Sequence[Array]) -> Array:
         """The value of ``node``: an object array of its shape (0-d: the object)."""
         row = node.primitive
@@ -136,20 +142,17 @@ class _Objects(ABC):
             convert = self.number if row is CONSTANT else bool
             return _each(convert, node.params[0].array)
         if isinstance(row, Elementwise):
-            twin = row.twin
-            if isinstance(twin, str):
-                named: Callable[..., Any] = getattr(self, twin)
-                return _each(lambda *elements: self.call(named, *elements), *inputs)
-            given = twin
-            return _each(lambda *elements: self.call(given, self, *elements), *inputs)
+            return _each(partial(self.elementwise, row), *inputs)
         if isinstance(row, Derivative):
             return inputs[0]
-        arrays = [np.asarray(i, dtype=object) for i in inputs]
-        if isinstance(row, (Reduction, General)):
-            result = self.call(row.twin, self, *arrays, *node.params)
-        else:
-            result = row.forward(*arrays, *node.params)
+        result = self.combined(row, [np.asarray(i, dtype=object) for i in inputs], node.params)
         return np.broadcast_to(np.asarray(result, dtype=object), node.shape)[()]
+
+    def combined(self, row: Primitive, arrays: Sequence[Array], params: Params) -> Array:
+        """The result of a row that is not elementwise, of object arrays."""
+        if isinstance(row, (Reduction, General)):
+            return self.call(row.twin, self, *arrays, *params)
+        return row.forward(*arrays, *params)
 
 
 class Symbols(_Objects):
@@ -326,6 +329,9 @@ class Digits(_Objects):
         return real(function, *elements)
 
 
+NOT_REAL = (ZeroDivisionError, ValueError, OverflowError, mpmath.libmp.ComplexResult)
+
+
 def _each(function: Callable[..., Any], *arrays: Array) -> Array:
     return np.frompyfunc(function, len(arrays), 1)(*arrays)
 
@@ -334,6 +340,6 @@ def real(function: Callable[..., Any], *elements: Any) -> Any:
     """``function(*elements)``; nan where it has no real value or a pole."""
     try:
         value = function(*elements)
-    except (ZeroDivisionError, ValueError, OverflowError, mpmath.libmp.ComplexResult):
+    except NOT_REAL:
         return mpmath.nan
     return mpmath.nan if isinstance(value, mpmath.mpc) else value

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from gradcalc.errors import Span
+
 Listing: TypeAlias = str | list[Any]  # a formula, or nested lists of one for each element
 
 
@@ -12,6 +14,8 @@ WRONG_RULE = "wrong rule"  # the kind that makes a mismatch
 class Finding(NamedTuple):
     """An entry that is not plainly right: where, of what kind, and what the true values are.
 
+    digits: of a value that was rounded badly, how many are right. part: the text of the
+    sub-expression that is responsible, where one is known; span: its place in the program.
     output, row: of an entry of a Jacobian, the element of an output whose derivative it is.
     """
 
@@ -22,6 +26,27 @@ class Finding(NamedTuple):
     true: Any = None
     left: Any = None
     right: Any = None
+    digits: float | None = None
+    part: str | None = None
+    span: Span | None = None
+    output: str | None = None
+    row: tuple[int, ...] = ()
+
+
+class Evidence(NamedTuple):
+    """How the verdict on one entry was reached.
+
+    autograd: our number; ours: our own gradient at 50 digits; sympy: SymPy's derivative at 50
+    digits. verdict: ``agrees``, or the kind of the finding; digits: that agree.
+    """
+
+    leaf: str
+    at: tuple[int, ...]
+    autograd: float
+    ours: Any
+    sympy: Any
+    verdict: str
+    digits: float
     output: str | None = None
     row: tuple[int, ...] = ()
 
@@ -37,3 +62,5 @@ class Check(NamedTuple):
     jacobian: Mapping[str, Mapping[str, Listing]] | None = None
     findings: Sequence[Finding] = ()
     reason: str | None = None
+    evidence: Sequence[Evidence] = ()
+    interrupted: bool = False

@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -12,6 +12,7 @@ from sympy.printing.str import StrPrinter
 
 from gradcalc.verify.arithmetic import (
     DIGITS,
+    NOT_REAL,
     beta,
     ceil,
     detach,
@@ -36,7 +37,7 @@ FARTHEST = 10_000  # bits: beyond any precision that is tried
 
 
 class Range:
-    """How many bits the terms of a sum lie apart, at the most since it was last set to 0.
+    """How many bits the terms of a sum, and the sum, lie apart, at the most since it was last 0.
 
     1 + exp(-500) is 1 at 50 and at 100 digits, which agree on what is wrong: a precision that does
     not span the range proves nothing.
@@ -46,10 +47,29 @@ class Range:
 
     @classmethod
     def note(cls, terms: Iterable[Any]) -> None:
-        """Takes the terms of a sum into account, but for 0 and what is not finite."""
-        sizes = [t.exp + t.bc for t in terms if isinstance(t, mpmath.mpf) and t.man]
+        """Takes the terms of a sum, and it, into account, but for 0 and what is not finite."""
+        cls._span([size for term in terms if (size := _bits(term)) is not None])
+
+    @classmethod
+    def note_products(cls, lefts: Iterable[Any], rights: Iterable[Any], total: Any) -> None:
+        """The same of a sum of products."""
+        pairs = zip(map(_bits, lefts), map(_bits, rights), strict=True)
+        sizes = [a + b for a, b in pairs if a is not None and b is not None]
+        own = _bits(total)
+        cls._span(sizes if own is None else [*sizes, own])
+
+    @classmethod
+    def _span(cls, sizes: Sequence[int]) -> None:
         if len(sizes) > 1:
             cls.bits = max(cls.bits, min(max(sizes) - min(sizes), FARTHEST))
+
+
+def _bits(number: Any) -> int | None:
+    """The bits before the point; None of 0, and of what is not finite."""
+    if type(number) is not mpmath.mpf:
+        return None
+    _, mantissa, exponent, count = number._mpf_
+    return exponent + count if mantissa else None
 
 
 class Formula:
@@ -75,14 +95,26 @@ class Formula:
     def __call__(self, point: Mapping[sympy.Symbol, Any]) -> Any:
         """The value at ``point`` (mpf by symbol), at the precision that is set; nan if none."""
         values: list[Any] = []
+        try:
+            for step in self.steps:
+                if type(step) is tuple:
+                    function, arguments = step
+                    values.append(function(*[values[i] for i in arguments]))
+                else:
+                    values.append(_atom(step, point))
+        except (*NOT_REAL, TypeError):  # complex numbers are not ordered
+            return self._carefully(point)
+        return self._carefully(point) if mpmath.mpc in map(type, values) else values[-1]
+
+    def _carefully(self, point: Mapping[sympy.Symbol, Any]) -> Any:
+        """The same, where a part has no real value: it may be of a branch that is not taken."""
+        values: list[Any] = []
         for step in self.steps:
             if isinstance(step, tuple):
                 function, arguments = step
                 values.append(real(function, *[values[i] for i in arguments]))
-            elif isinstance(step, sympy.Symbol):
-                values.append(point[step])
             else:
-                values.append(_atom(step))
+                values.append(_atom(step, point))
         return values[-1]
 
     def __str__(self) -> str:
@@ -168,7 +200,9 @@ def _as_written(number: sympy.Rational) -> sympy.Expr:
     return sympy.sign(number) * sympy.Symbol(text)
 
 
-def _atom(value: sympy.Basic) -> Any:
+def _atom(value: sympy.Basic, point: Mapping[sympy.Symbol, Any]) -> Any:
+    if isinstance(value, sympy.Symbol):
+        return point[value]
     if value in (sympy.true, sympy.false):
         return bool(value)
     if value.is_Rational:
@@ -191,8 +225,9 @@ def _telling(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _sum(*terms: Any) -> Any:
-    Range.note(terms)
-    return sum(terms)
+    total = sum(terms)
+    Range.note((*terms, total))
+    return total
 
 
 def _power(base: Any, exponent: Any) -> Any:

@@ -14,6 +14,7 @@ from gradcalc.verify.derivative import derivative
 from gradcalc.verify.findings import Listing
 from gradcalc.verify.formula import Formula
 from gradcalc.verify.lower import exact, lower
+from gradcalc.verify.points import Points
 
 SHOWN = 64  # formulas of one leaf, at the most, where one does not serve for all
 
@@ -28,36 +29,58 @@ class Term(NamedTuple):
     output: str
     element: int  # k, counted through the flat output
     size: int  # of the output
-    slope: Formula
-    value: Formula  # y_k itself
+    formula: Formula  # of dy_k/dx_j
+    own: Formula  # of y_k itself
     point: Point
     symbol: sympy.Symbol | None  # of x_j; None where y_k does not contain it
 
-    def shifted(self, step: Any) -> Point:
-        """The point with x_j moved by ``step``."""
+    def slope(self, step: Any) -> Any:
+        """dy_k/dx_j at x_j + step."""
+        return self.formula(self._shifted(step))
+
+    def value(self, step: Any) -> Any:
+        """y_k at x_j + step."""
+        return self.own(self._shifted(step))
+
+    def _shifted(self, step: Any) -> Point:
         if not step or self.symbol is None:
             return self.point
         return {**self.point, self.symbol: self.point[self.symbol] + step}
 
+    @property
+    def vanishes(self) -> bool:
+        """Is the slope 0 as a formula, whatever the point?"""
+        return bool(self.formula.expr == 0)
+
+    @property
+    def is_finite(self) -> bool:
+        """Are the formulas without infinities?"""
+        infinite = (sympy.oo, -sympy.oo, sympy.zoo, sympy.nan)
+        return not any(f.expr.has(*infinite) for f in (self.formula, self.own))
+
+    @property
+    def identity(self) -> object:
+        """What two terms have in common that are computed alike."""
+        return self.output, self.element, self.formula.expr, self.own.expr
+
 
 class Jacobian:
-    """SymPy's derivatives of ``outputs`` by ``leaves``, at the exact float64 ``values``.
+    """SymPy's derivatives of ``outputs`` by ``leaves``, at an exact float64 point.
 
     Raises TooLargeError (lower.py) and NoFormulaError (arithmetic.py) where SymPy cannot serve.
     """
 
+    method = "symbolic"
+
     def __init__(
-        self,
-        outputs: Mapping[str, Node],
-        leaves: Mapping[str, Node],
-        values: Mapping[Node, Array],
+        self, outputs: Mapping[str, Node], leaves: Mapping[str, Node], points: Points
     ) -> None:
         self.outputs, self.leaves = outputs, leaves
         lowered = lower(list(outputs.values()))
         self.pointwise = lowered.pointwise
         self._symbols = lowered.symbols
         self._expressions = dict(zip(outputs, lowered.expressions, strict=True))
-        self._numbers = {n: exact(values, n) for n in lowered.symbols}
+        self._numbers = {n: exact(points.values, n) for n in lowered.symbols}
         self._slope = cache(self._differentiate)
         self._value = cache(lambda output, k: Formula(self._expression(output, k)))
         self._containing = cache(self._where_symbols_occur)

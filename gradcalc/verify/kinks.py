@@ -26,6 +26,11 @@ def kinks(node: Node) -> Sequence[Node]:
     return ()
 
 
+def is_pointwise(outputs: Iterable[Node]) -> bool:
+    """Does each element of the outputs depend on its own elements of the leaves only?"""
+    return all(isinstance(n.primitive, Elementwise) or not n.inputs for n in needed(outputs, {}))
+
+
 def to_kinks(
     outputs: Mapping[str, Node],
     leaves: Mapping[str, Node],

@@ -21,9 +21,11 @@ from gradcalc.primitives.rule import Elementwise, General, Reduction
 from gradcalc.primitives.scans import cumsum, exclusive_sum
 from gradcalc.verify.arithmetic import Digits, Symbols
 from gradcalc.verify.derivative import derivative
+from gradcalc.verify.kinks import is_pointwise
 
 SYMBOLS = Symbols()
 LONGEST = 10_000  # operations of one element, written out
+BEYOND = 10**15  # where lengths, which grow exponentially, need not be told apart any more
 WIDEST = 100_000  # operations of all elements of the outputs together
 MANY = 1600  # digits of a constant that is computed once for all precisions
 PLAIN = 2**20  # largest numerator and denominator of a constant that is written as it is
@@ -171,15 +173,31 @@ def _elements(node: Node) -> Array:
     return result
 
 
-def _refuse_large(nodes: Sequence[Node], outputs: Sequence[Node], pointwise: bool) -> None:
-    """Raises TooLargeError, from the length that each element's expression would have."""
+def cost(outputs: Sequence[Node]) -> int:
+    """How many operations all formulas of the derivatives have, by estimate."""
+    nodes = needed(outputs, {}, SYMBOLS.inputs)
+    length = _lengths(nodes)
+    if is_pointwise(outputs):
+        return max(length[node] for node in outputs)
+    symbols = sum(node.size for node in nodes if node.primitive is LEAF)
+    return symbols * sum((length[node] + 1) * node.size for node in outputs)
+
+
+def _lengths(nodes: Sequence[Node]) -> dict[Node, int]:
+    """How many operations one element of each node has, written out."""
     length: dict[Node, int] = {}
     for node in nodes:
         inner = sum(length[i] for i in set(SYMBOLS.inputs(node)))  # y*y is y**2
         counts = isinstance(node.primitive, (Elementwise, Reduction, General))
-        length[node] = _terms(node) * (inner + counts)
-        if length[node] > LONGEST:
-            raise TooLargeError("the formula is too long to write out")
+        length[node] = min(_terms(node) * (inner + counts), BEYOND)
+    return length
+
+
+def _refuse_large(nodes: Sequence[Node], outputs: Sequence[Node], pointwise: bool) -> None:
+    """Raises TooLargeError, from the length that each element's expression would have."""
+    length = _lengths(nodes)
+    if any(count > LONGEST for count in length.values()):
+        raise TooLargeError("the formula is too long to write out")
     if not pointwise and sum(length[n] * n.size for n in outputs) > WIDEST:
         raise TooLargeError("there are too many elements to write out a formula for each")
 

@@ -86,10 +86,14 @@ def eigenvectors(a: Array) -> Array:
 
 
 def solve_digits(a: Array, b: Array) -> Array:
-    """The solution of a x = b, column by column; raises ValueError where there is none."""
+    """The solution of a x = b; raises ValueError or ZeroDivisionError where there is none."""
     _check_finite(a, b)
-    columns = [mpmath.lu_solve(mpmath.matrix(a.tolist()), mpmath.matrix(c.tolist())) for c in b.T]
-    return np.array([list(column) for column in columns], dtype=object).T
+    lower_upper, order = mpmath.mp.LU_decomp(mpmath.matrix(a.tolist()))
+    columns = []
+    for column in b.T:
+        first = mpmath.mp.L_solve(lower_upper, mpmath.matrix(column.tolist()), order)
+        columns.append(list(mpmath.mp.U_solve(lower_upper, first)))
+    return np.array(columns, dtype=object).reshape(b.shape[::-1]).T
 
 
 def eigh_digits(a: Array) -> tuple[Array, Array]:

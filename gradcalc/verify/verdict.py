@@ -1,4 +1,4 @@
-"""The verdict: our float64 gradient, the same gradient at 50 digits, and SymPy's derivative.
+"""The verdict on one entry: our float64 number, ours at 50 digits, and SymPy's derivative.
 
 The three tell a wrong rule (ours is wrong at 50 digits too) from a rounded value (right at 50
 digits, poor in float64) and from a point where there is no one derivative (the two sides differ).
@@ -8,27 +8,32 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import mpmath
 import numpy as np
-import sympy
 
 from gradcalc.compute.evaluate import evaluate, needed
-from gradcalc.graph import LEAF, Array, Node, size_of
-from gradcalc.verify.deadline import TimeIsUpError, time_limit
-from gradcalc.verify.derivative import NoFormulaError
-from gradcalc.verify.entry import FULL, STEP, Claim, Entry, agreement, leaps, settled
-from gradcalc.verify.exact import Exact
-from gradcalc.verify.findings import WRONG_RULE, Check, Finding
-from gradcalc.verify.jacobian import Jacobian, Term
-from gradcalc.verify.kinks import NEAR, tied, to_kinks
-from gradcalc.verify.lower import TooLargeError
+from gradcalc.graph import LEAF, Array, Node
+from gradcalc.verify.culprit import Culprits
+from gradcalc.verify.entry import (
+    FULL,
+    PRECISION,
+    STEP,
+    Claim,
+    Entry,
+    Term,
+    agreement,
+    leaps,
+    settled,
+)
+from gradcalc.verify.exact import DIGITS, Exact
+from gradcalc.verify.findings import WRONG_RULE, Evidence, Finding, Listing
+from gradcalc.verify.kinks import NEAR, is_pointwise, tied, to_kinks
+from gradcalc.verify.points import Points
 
 GOOD = 14.0  # digits from which an agreement needs no second look
 POOR = 8.0  # digits below which a value is reported as badly rounded
-FEW = 1_000  # entries that are always reached: their order does not matter
-MANY = 10_000_000  # entries that are all put in order before
 
 Verdict: TypeAlias = tuple[float, Finding | None]  # digits that agree, what is special
 
@@ -36,120 +41,61 @@ Verdict: TypeAlias = tuple[float, Finding | None]  # digits that agree, what is 
 class Traced(NamedTuple):
     """What a program computed: its weighted outputs, its leaves, and what steered it."""
 
+    text: str  # of the program
     outputs: Mapping[str, Node]
     leaves: Mapping[str, Node]
     values: Mapping[Node, Array]  # of the leaves and the outputs at least, float64
     conditions: Sequence[Node]  # whose values decided a branch, a count or an index
 
 
+class Derivatives(Protocol):
+    """One of the methods: SymPy's derivatives of a traced program."""
+
+    @property
+    def method(self) -> str:
+        """Its name in reports."""
+
+    def listing(self) -> Mapping[str, Mapping[str, Listing]] | None:
+        """The formulas as text, by output and leaf."""
+
+    def terms(self, leaf: str, j: int, *, every: bool = False) -> Iterator[Term]:
+        """The terms dy_k/dx_j: of the y_k that contain x_j, or of every."""
+
+
 Retrace: TypeAlias = Callable[[str, int, float], Traced | None]
-
-
-def check(
-    traced: Traced,
-    claims: Sequence[Claim],
-    retrace: Retrace,
-    seconds: float,
-    *,
-    apart: bool = False,
-) -> Check:
-    """Checks every entry of the claimed gradients, or as many as ``seconds`` allow.
-
-    retrace: runs the program again with one leaf element changed; None where that fails.
-    apart: the claims are counted and reported one by one, as rows of a Jacobian; else the worst of
-        all is the verdict on an element of a leaf.
-    """
-    reached = {
-        name: leaf.shape
-        for name, leaf in traced.leaves.items()
-        if apart or any(claim.gradients[name] is not None for claim in claims)
-    }
-    elements = sum(size_of(shape) for shape in reached.values())
-    entries = elements * (len(claims) if apart else 1)
-    judge: _Judge | None = None
-    reason = None if entries else "there is nothing to differentiate by"
-    formulas = None
-    try:
-        with time_limit(seconds) as look_at_the_clock:
-            judge = _Judge(traced, claims, retrace)
-            if not apart:  # rows of a Jacobian have zeros where nothing flows
-                judge.judge_silent()
-            for number in _sampled(entries):
-                element, row = divmod(number, len(claims)) if apart else (number, 0)
-                leaf, j = _element(reached, element)
-                if apart:
-                    judge.judge_row(claims[row], leaf, j)
-                else:
-                    judge.judge(leaf, j)
-                look_at_the_clock()
-            formulas = judge.jacobian.listing()
-    except TimeIsUpError:
-        reason = f"the time for the check ({seconds:g} s) was over"
-    except (TooLargeError, NoFormulaError) as error:
-        return Check("unchecked", None, entries, reason=str(error))
-    except RecursionError:
-        reason = "the formula is nested too deeply for SymPy"
-        return Check("unchecked", None, entries, reason=reason)
-    except MemoryError:
-        reason = "the numbers of the check do not fit into memory"
-        return Check("unchecked", None, entries, reason=reason)
-    if judge is not None and judge.checked == entries > 0:
-        reason = None  # only to list the formulas took too long
-    if judge is None or not (judge.checked or judge.findings):
-        return Check("unchecked", "symbolic", entries, jacobian=formulas, reason=reason)
-    order = list(traced.leaves)
-    findings = sorted(judge.findings, key=lambda f: (order.index(f.leaf), f.at, f.row))
-    verified = judge.checked > len(findings)
-    digits = math.floor(judge.digits * 10) / 10 if verified else None
-    status = judge.status()
-    return Check(status, "symbolic", entries, judge.checked, digits, formulas, findings, reason)
-
-
-def _sampled(entries: int) -> Iterator[int]:
-    """All entries; many of them in a seeded order, so that those reached in time are a sample."""
-    if entries <= FEW:
-        yield from range(entries)
-        return
-    draw = np.random.default_rng(0)
-    if entries <= MANY:
-        yield from map(int, draw.permutation(entries))
-        return
-    seen: set[int] = set()
-    while len(seen) < entries:
-        number = int(draw.integers(entries))
-        if number not in seen:
-            seen.add(number)
-            yield number
-
-
-def _element(shapes: Mapping[str, tuple[int, ...]], number: int) -> tuple[str, int]:
-    """The leaf, and the element of it, that ``number`` counts to."""
-    for name, shape in shapes.items():
-        if number < size_of(shape):
-            return name, number
-        number -= size_of(shape)
-    raise IndexError(number)
+Method: TypeAlias = Callable[[Mapping[str, Node], Mapping[str, Node], Points], Derivatives]
 
 
 @dataclass
-class _Judge:
-    """Judges entry by entry and keeps what it found."""
+class Judge:
+    """Judges entry by entry and keeps what it found.
+
+    method: makes SymPy's derivatives. retrace: runs the program again with one leaf element
+    changed; None where that fails. explain: keep the evidence of every entry.
+    """
 
     traced: Traced
     claims: Sequence[Claim]
     retrace: Retrace
+    method: Method
+    explain: bool = False
     checked: int = 0
     digits: float = FULL
     findings: list[Finding] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
     at: tuple[str, int] | None = None  # where ``terms`` are of
     terms: dict[tuple[str, int], Term] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        outputs, leaves, values, conditions = self.traced
-        self.jacobian = Jacobian(outputs, leaves, values)
-        self.kinks = to_kinks(outputs, leaves, values, self.jacobian.pointwise)
+        text, outputs, leaves, values, conditions = self.traced
+        points = Points(values)
+        self.derivatives = self.method(outputs, leaves, points)
+        self.pointwise = is_pointwise(outputs.values())
+        self.kinks = to_kinks(outputs, leaves, values, self.pointwise)
         self.tied = tied(conditions, leaves, values)
-        self.exact = Exact(values)
+        self.behind = set(needed(outputs.values(), {}))
+        self.exact = Exact(points)
+        self.culprits = Culprits(text, outputs, leaves, values, conditions, points)
 
     def status(self) -> str:
         """The status of all that was judged so far."""
@@ -161,13 +107,13 @@ class _Judge:
         """Where a claim says that a leaf has no gradient, no output may depend on it."""
         for claim in self.claims:
             for leaf in [leaf for leaf, gradient in claim.gradients.items() if gradient is None]:
-                if leaf in self.traced.leaves and self._depends(leaf, claim):
+                if self.traced.leaves.get(leaf) in self.behind and self._depends(leaf, claim):
                     self.findings.append(Finding(leaf, (), WRONG_RULE, None))
 
     def _depends(self, leaf: str, claim: Claim) -> bool:
         """Has the leaf a slope that is not 0, though it is said to have none?"""
         for j in range(self.traced.leaves[leaf].size):
-            entry = Entry(leaf, j, claim, list(self.jacobian.terms(leaf, j)), math.inf)
+            entry = Entry(leaf, j, claim, list(self.derivatives.terms(leaf, j)), math.inf)
             if not entry.vanishes():
                 true = entry.true()
                 if mpmath.isfinite(true) and true != 0 and self._is_ordinary(entry):
@@ -176,42 +122,52 @@ class _Judge:
 
     def judge(self, leaf: str, j: int) -> None:
         """Judges element j of ``leaf`` in all claims, and keeps the worst of it."""
-        terms = list(self.jacobian.terms(leaf, j))
+        terms = list(self.derivatives.terms(leaf, j))
         entries = [
             self._entry(leaf, j, claim, terms)
             for claim in self.claims
             if claim.gradients[leaf] is not None
         ]
-        self._keep(min(map(self._verdict, entries), key=_severity), leaf, j)
+        verdicts = [(self._verdict(entry), entry) for entry in entries]
+        self._keep(*min(verdicts, key=lambda pair: _severity(pair[0])))
 
     def judge_row(self, claim: Claim, leaf: str, j: int) -> None:
         """Judges element j of ``leaf`` in a claim on one element of an output."""
         if (leaf, j) != self.at:
             self.at = (leaf, j)
-            self.terms = {(t.output, t.element): t for t in self.jacobian.terms(leaf, j)}
+            self.terms = {(t.output, t.element): t for t in self.derivatives.terms(leaf, j)}
         own = self.terms.get(claim.element) if claim.element else None
         entry = self._entry(leaf, j, claim, [own] if own else [])
-        self._keep(self._verdict(entry), leaf, j, claim.element)
+        self._keep(self._verdict(entry), entry)
 
     def _entry(self, leaf: str, j: int, claim: Claim, terms: list[Term]) -> Entry:
         distances = [float(self.kinks[term.output, leaf][term.element]) for term in terms]
         return Entry(leaf, j, claim, terms, min(distances, default=math.inf))
 
-    def _keep(
-        self, verdict: Verdict, leaf: str, j: int, element: tuple[str, int] | None = None
-    ) -> None:
+    def _keep(self, verdict: Verdict, entry: Entry) -> None:
         digits, finding = verdict
         self.checked += 1
+        place: dict[str, Any] = {"at": _index(entry.j, self.traced.leaves[entry.leaf])}
+        if entry.claim.element is not None:
+            output, k = entry.claim.element
+            place |= {"output": output, "row": _index(k, self.traced.outputs[output])}
+        if self.explain:
+            self.evidence.append(self._evidence(verdict, entry)._replace(**place))
         if finding is None:
             self.digits = min(self.digits, digits)
-            return
-        at = _index(j, self.traced.leaves[leaf])
-        if element is None:
-            self.findings.append(finding._replace(at=at))
         else:
-            output, k = element
-            row = _index(k, self.traced.outputs[output])
-            self.findings.append(finding._replace(at=at, output=output, row=row))
+            part, span = self.culprits.of(finding.kind, entry)
+            self.findings.append(finding._replace(part=part, span=span, **place))
+
+    def _evidence(self, verdict: Verdict, entry: Entry) -> Evidence:
+        digits, finding = verdict
+        node = entry.claim.node(entry.leaf)
+        with mpmath.workdps(PRECISION):
+            leaf = self.traced.leaves[entry.leaf]
+            ours = mpmath.mpf(0) if node is None else self.exact.gradient(node, leaf, entry.j, 0)
+            ours, true = +ours, +entry.true()
+        word = "agrees" if finding is None else finding.kind
+        return Evidence(entry.leaf, (), entry.ours, ours, true, word, digits)
 
     def _verdict(self, entry: Entry) -> Verdict:
         if entry.leaf in self.tied:
@@ -228,14 +184,18 @@ class _Judge:
         digits = agreement(entry.ours, true)
         if digits >= GOOD:
             return digits, None
-        true = settled(entry.slope)
-        digits = agreement(entry.ours, true)
-        agrees = self._rule_agrees(entry, 0, true)
+        agrees = self._rule_agrees(entry, 0, true, DIGITS[:1])
+        if not agrees:
+            true = settled(entry.slope)
+            digits = agreement(entry.ours, true)
+            agrees = self._rule_agrees(entry, 0, true)
         if agrees:
             if digits >= POOR:
                 return digits, None
-            kind = "rounded" if math.isfinite(entry.ours) else "overflow"
-            return digits, _finding(entry, kind, true=true)
+            if not math.isfinite(entry.ours):
+                return digits, _finding(entry, "overflow", true=true)
+            kind = "underflow" if self.culprits.underflows(entry) else "rounded"
+            return digits, _finding(entry, kind, true=true, digits=math.floor(digits))
         if agrees is None or entry.distance < math.inf or not math.isfinite(entry.ours):
             return self._by_sides(entry, entry, entry)
         return digits, self._wrong(entry, true)
@@ -255,26 +215,27 @@ class _Judge:
         for name, y in self.traced.outputs.items():
             elements = {term.element for term in entry.terms if term.output == name}
             for array in evaluate(needed([y], {}), dict(self.traced.values)):
-                if self.jacobian.pointwise:
+                if self.pointwise:
                     spread = np.broadcast_to(array, y.shape)
                     numbers += [spread.flat[k] for k in elements]
                 else:  # a formula may have lost what it depends on: 0*log(x)
                     numbers += list(np.ravel(array))
-        infinite = (sympy.oo, -sympy.oo, sympy.zoo, sympy.nan)
-        formulas = [formula.expr for t in entry.terms for formula in (t.slope, t.value)]
-        return all(map(math.isfinite, numbers)) and not any(f.has(*infinite) for f in formulas)
+        return all(map(math.isfinite, numbers)) and all(term.is_finite for term in entry.terms)
 
     def _output(self, term: Term) -> float:
         """The float64 value of the output element of a term."""
         value = self.traced.values[self.traced.outputs[term.output]]
         return float(np.asarray(value).flat[term.element])
 
-    def _rule_agrees(self, entry: Entry, step: Any, true: Any) -> bool | None:
+    def _rule_agrees(
+        self, entry: Entry, step: Any, true: Any, digits: Sequence[int] = DIGITS
+    ) -> bool | None:
         """Is our own gradient right at x_j + step, computed with many digits? None: it has none."""
         node = entry.claim.node(entry.leaf)
         if node is None:  # nothing flows to it: ours is 0, whatever the precision
             return bool(true == 0)
-        return self.exact.agrees(node, self.traced.leaves[entry.leaf], entry.j, step, true)
+        leaf = self.traced.leaves[entry.leaf]
+        return self.exact.agrees(node, leaf, entry.j, step, true, digits)
 
     def _is_real(self, entry: Entry, step: Any) -> bool:
         """Have the outputs behind the entry real values at x_j + step?"""
@@ -286,7 +247,7 @@ class _Judge:
 
         The program is run again with x_j moved by one unit in the last place to either side.
         """
-        entry = replace(entry, terms=_terms(self.jacobian, entry), distance=1.0)
+        entry = replace(entry, terms=_terms(self.derivatives, entry), distance=1.0)
         here = np.asarray(self.traced.values[self.traced.leaves[entry.leaf]]).flat[entry.j]
         sides = []
         for side in (-np.inf, np.inf):
@@ -296,9 +257,9 @@ class _Judge:
             values = {n: value for n, value in traced.values.items() if n.primitive is LEAF}
             for name, leaf in traced.leaves.items():  # at the point itself, not where it was moved
                 values[leaf] = self.traced.values[self.traced.leaves[name]]
-            jacobian = Jacobian(traced.outputs, traced.leaves, values)
-            sides.append(replace(entry, terms=_terms(jacobian, entry)))
-        same = [_formulas(side) == _formulas(entry) for side in sides]
+            moved = self.method(traced.outputs, traced.leaves, Points(values))
+            sides.append(replace(entry, terms=_terms(moved, entry)))
+        same = [_identities(side) == _identities(entry) for side in sides]
         if all(same):
             return None
         left, right = (
@@ -357,13 +318,13 @@ def _severity(verdict: Verdict) -> tuple[int, float]:
     return (2 if finding is None else 0 if finding.kind == WRONG_RULE else 1), digits
 
 
-def _terms(jacobian: Jacobian, entry: Entry) -> list[Term]:
-    """The terms of the entry in ``jacobian``, with those that do not depend on it."""
-    return list(jacobian.terms(entry.leaf, entry.j, every=True))
+def _terms(derivatives: Derivatives, entry: Entry) -> list[Term]:
+    """The terms of the entry, with those that do not depend on it."""
+    return list(derivatives.terms(entry.leaf, entry.j, every=True))
 
 
-def _formulas(entry: Entry) -> list[Any]:
-    return [(t.output, t.element, t.slope.expr, t.value.expr) for t in entry.terms]
+def _identities(entry: Entry) -> list[object]:
+    return [term.identity for term in entry.terms]
 
 
 def _finding(entry: Entry, kind: str, **values: Any) -> Finding:
