@@ -18,11 +18,12 @@ if TYPE_CHECKING:
         jvp,
         solve,
         trace,
+        verify,
     )
 
 __version__ = "0.1.0"
 __all__ = ["Blocks", "GradcalcError", "Graph", "Leaf", "Result", "hessian", "hvp", "jacobian"]
-__all__ += ["jvp", "solve", "trace"]
+__all__ += ["jvp", "solve", "trace", "verify"]
 
 
 def __getattr__(name: str) -> Any:

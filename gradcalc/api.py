@@ -19,19 +19,19 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gradcalc.blocks import Blocks, blocks_of, derive_blocks, direction_of, products_of
+from gradcalc.claims import Verdict, verify_claims
 from gradcalc.errors import GradcalcError, Source
 from gradcalc.graph import Array, Node
-from gradcalc.language.compiler import compile_program
 from gradcalc.language.draws import Draws
 from gradcalc.language.interpreter import run
 from gradcalc.language.literals import Weights
 from gradcalc.language.syntax import normalize
 from gradcalc.passes import added, backward
-from gradcalc.problem import Problem, Result, wanted_leaves
+from gradcalc.problem import Problem, Result, compiled, wanted_leaves
 from gradcalc.problem import solve as solve_problem
 
 __all__ = ["Blocks", "GradcalcError", "Graph", "Leaf", "Result", "hessian", "hvp", "jacobian"]
-__all__ += ["jvp", "solve", "trace"]
+__all__ += ["jvp", "solve", "trace", "verify"]
 
 Values: TypeAlias = Mapping[str, Any]  # array-likes by name
 Given: TypeAlias = Any  # weights: None, a number, an array-like, or by output (None: 1)
@@ -49,14 +49,23 @@ def solve(
     wrt: Sequence[str] | None = None,
     output: str | None = None,
     draws: Draws | None = None,
+    expect: Mapping[str, Any] | None = None,
+    rtol: float = 1e-9,
+    atol: float = 0.0,
+    numeric: bool = False,
     check: bool = True,
     check_seconds: float = 10.0,
+    method: str | None = None,
+    explain: bool = False,
 ) -> Result:
     """The gradients of ``expr`` at the values ``at``, checked against SymPy: ``gradcalc eval``.
 
     weights: w of w @ J, of the output's shape or one number for all of it; a scalar output needs
     none. Several outputs have theirs by name. passes: the weights of each of several backward
     passes, instead. https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
+    expect: gradients by leaf (None: no gradient), compared to ``rtol`` and ``atol``: what differs
+    is in ``mismatches``. numeric: estimate the gradients by differences of values as well.
+    method: of the check, ``symbolic`` or ``chain``; explain: keep the evidence of each verdict.
     Raises GradcalcError for whatever is wrong with the text, the values or the weights.
     """
     if passes is not None and weights is not None:
@@ -72,8 +81,14 @@ def solve(
         wrt=_names(wrt),
         output=_name(output),
         draws=draws or Draws(),
+        expect=None if expect is None else _expected(expect),
+        rtol=rtol,
+        atol=atol,
+        numeric=numeric,
         check=check,
         check_seconds=check_seconds,
+        method=_method(method),
+        explain=explain,
     )
     return solve_problem(problem)
 
@@ -87,6 +102,8 @@ def jacobian(
     draws: Draws | None = None,
     check: bool = True,
     check_seconds: float = 10.0,
+    method: str | None = None,
+    explain: bool = False,
 ) -> Blocks:
     """dy/dx of all outputs by all leaves: ``gradcalc jacobian``.
 
@@ -95,7 +112,7 @@ def jacobian(
     Raises GradcalcError for whatever is wrong with the text or the values.
     https://pytorch.org/docs/stable/generated/torch.autograd.functional.jacobian.html
     """
-    problem = _asked(expr, at, wrt, output, draws, check, check_seconds)
+    problem = _asked(expr, at, wrt, output, draws, check, check_seconds, method, explain)
     return derive_blocks(problem, "jacobian")
 
 
@@ -108,6 +125,8 @@ def hessian(
     draws: Draws | None = None,
     check: bool = True,
     check_seconds: float = 10.0,
+    method: str | None = None,
+    explain: bool = False,
 ) -> Blocks:
     """The second derivatives of a scalar output, in blocks between leaves: ``gradcalc hessian``.
 
@@ -115,7 +134,7 @@ def hessian(
     float64, of the shape of a followed by that of b. Raises GradcalcError, as ``jacobian``.
     https://pytorch.org/docs/stable/generated/torch.autograd.functional.hessian.html
     """
-    problem = _asked(expr, at, wrt, output, draws, check, check_seconds)
+    problem = _asked(expr, at, wrt, output, draws, check, check_seconds, method, explain)
     return derive_blocks(problem, "hessian")
 
 
@@ -128,6 +147,8 @@ def jvp(
     draws: Draws | None = None,
     check: bool = True,
     check_seconds: float = 10.0,
+    method: str | None = None,
+    explain: bool = False,
 ) -> Blocks:
     """J v, the derivative of all outputs along a direction: ``gradcalc jvp``.
 
@@ -135,7 +156,7 @@ def jvp(
     The products are float64, of the outputs' shapes. Raises GradcalcError, as ``jacobian``.
     https://pytorch.org/docs/stable/generated/torch.autograd.functional.jvp.html
     """
-    problem = _asked(expr, at, None, output, draws, check, check_seconds)
+    problem = _asked(expr, at, None, output, draws, check, check_seconds, method, explain)
     return derive_blocks(problem, "jvp", _values(along))
 
 
@@ -149,14 +170,44 @@ def hvp(
     draws: Draws | None = None,
     check: bool = True,
     check_seconds: float = 10.0,
+    method: str | None = None,
+    explain: bool = False,
 ) -> Blocks:
     """H v, the derivative of the gradient of a scalar output along a direction: ``gradcalc hvp``.
 
     along: as of ``jvp``. The products are float64, of the leaves' shapes. Raises GradcalcError.
     https://pytorch.org/docs/stable/generated/torch.autograd.functional.hvp.html
     """
-    problem = _asked(expr, at, wrt, output, draws, check, check_seconds)
+    problem = _asked(expr, at, wrt, output, draws, check, check_seconds, method, explain)
     return derive_blocks(problem, "hvp", _values(along))
+
+
+def verify(
+    expr: str | Source,
+    claims: Sequence[str],
+    at: Values | None = None,
+    *,
+    output: str | None = None,
+    rtol: float = 1e-9,
+    seed: int = 0,
+    seconds: float = 10.0,
+) -> list[Verdict]:
+    """Are derivatives that were found by hand right? ``gradcalc verify``.
+
+    claims: texts such as ``b = 4*b``: formulas of the gradient of the (sum of the) result by a
+    leaf. at: values, which give the shapes; a leaf without one is a number.
+    Raises GradcalcError for whatever is wrong with the texts or the values.
+    """
+    listed = [claims] if isinstance(claims, str) else list(claims)
+    return verify_claims(
+        _source(expr),
+        listed,
+        _values(at),
+        output=_name(output),
+        rtol=rtol,
+        seed=seed,
+        seconds=seconds,
+    )
 
 
 def trace(expr: str | Source, at: Values | None = None, *, draws: Draws | None = None) -> "Graph":
@@ -164,7 +215,7 @@ def trace(expr: str | Source, at: Values | None = None, *, draws: Draws | None =
 
     Raises GradcalcError for whatever is wrong with the text or the values.
     """
-    return Graph(_asked(expr, at, None, None, draws, False, 0.0))
+    return Graph(_asked(expr, at, None, None, draws, False, 0.0, None, False))
 
 
 @dataclass
@@ -182,9 +233,8 @@ class Graph:
     """
 
     def __init__(self, problem: Problem) -> None:
-        program = compile_program(problem.expr, frozenset(problem.at))
         self._problem = problem
-        self._trace = run(program, problem.at, problem.draws)
+        self._trace = run(compiled(problem), problem.at, problem.draws)
         self._nodes = wanted_leaves(problem, self._trace)
         self._state: dict[str, Node | None] = dict.fromkeys(self._nodes)
         self._freed = False
@@ -277,6 +327,8 @@ def _asked(
     draws: Draws | None,
     check: bool,
     check_seconds: float,
+    method: str | None,
+    explain: bool,
 ) -> Problem:
     return Problem(
         _source(expr),
@@ -286,7 +338,20 @@ def _asked(
         draws=draws or Draws(),
         check=check,
         check_seconds=check_seconds,
+        method=_method(method),
+        explain=explain,
     )
+
+
+def _method(name: Any) -> str | None:
+    if name in (None, "symbolic", "chain"):
+        return None if name is None else str(name)
+    raise GradcalcError("type", "this is no method of the check", "symbolic or chain")
+
+
+def _expected(given: Values) -> dict[str, Array | None]:
+    none = {normalize(name): None for name, value in given.items() if value is None}
+    return {**_values({n: v for n, v in given.items() if v is not None}), **none}
 
 
 def _names(names: Any) -> list[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +23,9 @@ from gradcalc.language.trace import Trace
 from gradcalc.origins import Origin, origins_of
 from gradcalc.passes import Backward, Leaves, added, backward
 from gradcalc.verify.findings import Check
+from gradcalc.verify.numeric import central
+
+MOST_DIFFERENCES = 1_000
 
 if TYPE_CHECKING:
     from gradcalc.verify.verdict import Traced
@@ -37,7 +41,9 @@ class Problem:
     expand: an output of one element may be spread over longer weights.
     wrt: the leaves whose gradients are wanted (None: all); output: what is differentiated (None:
         what the program assigns last).
-    expect: leaf -> gradient (None: no gradient), compared to ``rtol`` and ``atol``.
+    expect: leaf -> gradient (None: no gradient; one number: of every element), compared to
+        ``rtol`` and ``atol``.
+    numeric: estimate the gradients by differences of values as well.
     check: compare with SymPy's derivative, for at most ``check_seconds``, by ``method``
         (``symbolic`` or ``chain``; None: whichever gets further); explain: keep the evidence.
     """
@@ -54,6 +60,7 @@ class Problem:
     expect: Mapping[str, Array | None] | None = None
     rtol: float = 1e-9
     atol: float = 0.0
+    numeric: bool = False
     draws: Draws = field(default_factory=Draws)
     check: bool = True
     check_seconds: float = 10.0
@@ -66,6 +73,13 @@ class Pass(NamedTuple):
 
     weights: Mapping[str, Array]
     gradients: Mapping[str, Array | None]
+
+
+class Differences(NamedTuple):
+    """A gradient by differences of values (float64, of the leaf's shape), and its likely error."""
+
+    gradient: Array
+    error: Array
 
 
 class Note(NamedTuple):
@@ -95,7 +109,7 @@ class Result:
     outputs: the values of the weighted outputs. gradients: the leaves' state after the last pass;
     None for a leaf that no weighted output depends on. mismatches: leaves that differ from
     ``expect``. unused: leaves that the program does not name. origins: of the first element of a
-    leaf's gradient that is not finite, where it is known.
+    leaf's gradient that is not finite, where it is known. numeric: by leaf, if it was asked for.
     """
 
     problem: Problem
@@ -106,6 +120,7 @@ class Result:
     mismatches: Sequence[str]
     unused: Sequence[str]
     origins: Mapping[str, Origin]
+    numeric: Mapping[str, Differences] = field(default_factory=dict)
 
     @cached_property
     def warnings(self) -> Sequence[Note]:
@@ -128,6 +143,13 @@ class Result:
     def proven(self) -> bool:
         """Was everything verified (or the check left out on purpose)?"""
         return self.check.status in ("verified", "off")
+
+    def differing(self, leaf: str) -> Array:
+        """Which elements of a leaf's gradient are not what is expected; of its shape."""
+        problem = self.problem
+        found: Any = self.gradients[leaf]
+        wanted: Any = (problem.expect or {})[leaf]
+        return ~np.isclose(found, wanted, problem.rtol, problem.atol, equal_nan=True)
 
     @property
     def status(self) -> str:
@@ -181,6 +203,7 @@ def solve(problem: Problem) -> Result:
         mismatches,
         [name for name in problem.at if name not in done.trace.program.read],
         _origins(done, gradients),
+        _differences(problem, done) if problem.numeric else {},
     )
     if check.interrupted:
         raise InterruptedCheckError(result)
@@ -341,6 +364,47 @@ def _mismatches(problem: Problem, gradients: Mapping[str, Array | None]) -> list
 def _as_expected(found: Array | None, wanted: Array | None, rtol: float, atol: float) -> bool:
     if found is None or wanted is None:
         return found is wanted
-    return np.shape(found) == np.shape(wanted) and bool(
+    return np.shape(wanted) in ((), np.shape(found)) and bool(
         np.allclose(found, wanted, rtol=rtol, atol=atol, equal_nan=True)
     )
+
+
+def _differences(problem: Problem, done: _Computed) -> dict[str, Differences]:
+    """The gradients by differences: the program runs anew for every element of every leaf."""
+    leaves = {name: leaf for name, leaf in done.leaves.items() if leaf is not None}
+    count = sum(leaf.size for leaf in leaves.values())
+    if count > MOST_DIFFERENCES:
+        raise GradcalcError(
+            "too-large",
+            f"numeric differentiation of {count:,} elements would take too long",
+            f"the most is {MOST_DIFFERENCES:,}: take fewer leaves (--wrt)",
+        )
+    # The last pass alone, where the gradients are cleared before it.
+    weights = [one.weights for one in done.passes[-1 if problem.zero_grad else 0 :]]
+    found = {}
+    for name, leaf in leaves.items():
+        value = np.ravel(problem.at[name])
+        estimates = [
+            central(partial(_weighted_value, problem, weights, name, j), float(value[j]))
+            for j in range(leaf.size)
+        ]
+        columns = np.array(estimates).reshape(*leaf.shape, 2)
+        found[name] = Differences(columns[..., 0][()], columns[..., 1][()])
+    return found
+
+
+def _weighted_value(
+    problem: Problem, weights: Sequence[Mapping[str, Array]], leaf: str, j: int, x: float
+) -> float:
+    """sum_k w_k y_k of all passes, with element j of one leaf changed; nan where it has none."""
+    try:
+        trace = run(compiled(problem), moved(problem.at, leaf, j, x), problem.draws.again())
+        total = 0.0
+        for one in weights:
+            for name, given in one.items():
+                value = np.asarray(trace.value(as_number(trace.names[name])))
+                with np.errstate(all="ignore"):
+                    total += float(np.sum(np.where(given == 0.0, 0.0, given * value)))
+    except (GradcalcError, KeyError, ValueError):
+        return math.nan
+    return total

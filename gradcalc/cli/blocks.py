@@ -1,9 +1,7 @@
 """What ``jacobian``, ``hessian``, ``jvp`` and ``hvp`` share: reading, and printing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
-
-import typer
 
 from gradcalc.errors import GradcalcError
 
@@ -17,28 +15,36 @@ class Asked(NamedTuple):
     wrt: str | None
     output: str | None
     seed: int | None
-    check_time: float
-    no_check: bool
+    check: Mapping[str, Any]
 
 
 def print_blocks(kind: str, asked: Asked, strict: bool, digits: int, as_json: bool) -> None:
     """Prints the matrices of one kind, and ends with 1 when the check failed."""
-    from gradcalc.cli.output import FAILED, fail, note, to_stdout, write
-    from gradcalc.render.blocks import show_blocks
-    from gradcalc.render.record import blocks_record, dumps
+    from gradcalc.cli.output import fail, finish
+    from gradcalc.problem import InterruptedCheckError
 
     try:
         blocks = _derived(kind, asked)
     except GradcalcError as error:
         fail(error, as_json)
+    except InterruptedCheckError as stopped:
+        _print(stopped.result, digits, as_json)
+        raise
+    _print(blocks, digits, as_json)
+    finish(blocks, strict)
+
+
+def _print(blocks: Any, digits: int, as_json: bool) -> None:
+    from gradcalc.cli.output import note, to_stdout, write
+    from gradcalc.render.blocks import show_blocks
+    from gradcalc.render.record import blocks_record, dumps
+
     if as_json:
         write(dumps(blocks_record(blocks)))
-    else:
-        with to_stdout():
-            show_blocks(blocks, digits)
-        note(blocks)
-    if blocks.status != "ok" or (strict and not blocks.proven):
-        raise typer.Exit(FAILED)
+        return
+    with to_stdout():
+        show_blocks(blocks, digits)
+    note(blocks)
 
 
 def _derived(kind: str, asked: Asked) -> Any:
@@ -50,20 +56,13 @@ def _derived(kind: str, asked: Asked) -> Any:
 
     draws = Draws(asked.seed)
     options: dict[str, Any] = {
-        "wrt": None if asked.wrt is None else names_of(asked.wrt),
         "output": None if asked.output is None else normalize(asked.output),
         "draws": draws,
-        "check": not asked.no_check,
-        "check_seconds": asked.check_time,
+        **asked.check,
     }
-    expr, at = read_program(asked.expr), read_at(asked.at or (), draws)
-    match kind:
-        case "jacobian":
-            return api.jacobian(expr, at, **options)
-        case "hessian":
-            return api.hessian(expr, at, **options)
-        case "jvp":
-            del options["wrt"]
-            return api.jvp(expr, at, read_at(asked.along or (), draws, "--along"), **options)
-        case _:
-            return api.hvp(expr, at, read_at(asked.along or (), draws, "--along"), **options)
+    if asked.wrt is not None:
+        options["wrt"] = names_of(asked.wrt)
+    given = [read_at(asked.at or (), draws)]
+    if asked.along is not None or kind in ("jvp", "hvp"):
+        given.append(read_at(asked.along or (), draws, "--along"))
+    return getattr(api, kind)(read_program(asked.expr), *given, **options)

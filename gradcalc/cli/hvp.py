@@ -8,14 +8,18 @@ from gradcalc.cli.blocks import Asked, print_blocks
 from gradcalc.cli.options import (
     Along,
     At,
+    CheckBy,
     CheckTime,
     Digits,
+    Explain,
     Expr,
     Json,
+    Method,
     NoCheck,
     Seed,
     Strict,
     Wrt,
+    check_options,
 )
 
 
@@ -28,12 +32,15 @@ def hvp(
         str | None, typer.Option(help="The name to differentiate; by default the last one.")
     ] = None,
     seed: Seed = None,
+    check: CheckBy = Method.AUTO,
     check_time: CheckTime = 10.0,
     no_check: NoCheck = False,
+    explain: Explain = False,
     strict: Strict = False,
     digits: Digits = 10,
     as_json: Json = False,
 ) -> None:
     """Print the Hessian of a scalar output times a direction, checked against SymPy."""
-    asked = Asked(expr, at, along, wrt, output, seed, check_time, no_check)
+    how = check_options(check, check_time, no_check, explain)
+    asked = Asked(expr, at, along, wrt, output, seed, how)
     print_blocks("hvp", asked, strict, digits, as_json)

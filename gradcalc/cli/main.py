@@ -16,6 +16,7 @@ from gradcalc.cli.hvp import hvp
 from gradcalc.cli.jacobian import jacobian
 from gradcalc.cli.jvp import jvp
 from gradcalc.cli.run import run
+from gradcalc.cli.verify import verify
 from gradcalc.errors import printable
 
 WRONG_INPUT, INTERRUPTED = 2, 130
@@ -30,6 +31,7 @@ app.command("jacobian", cls=ExpressionCommand)(jacobian)
 app.command("hessian", cls=ExpressionCommand)(hessian)
 app.command("jvp", cls=ExpressionCommand)(jvp)
 app.command("hvp", cls=ExpressionCommand)(hvp)
+app.command("verify", cls=ExpressionCommand)(verify)
 app.command("run")(run)
 app.command("functions")(functions)
 

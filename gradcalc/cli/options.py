@@ -1,8 +1,29 @@
 """The options that commands share."""
 
-from typing import Annotated, TypeAlias
+from enum import StrEnum
+from typing import Annotated, Any, TypeAlias
 
 import typer
+
+
+class Method(StrEnum):
+    """What --check can be."""
+
+    AUTO = "auto"
+    SYMBOLIC = "symbolic"
+    CHAIN = "chain"
+    OFF = "off"
+
+
+def check_options(method: Method, seconds: float, no_check: bool, explain: bool) -> dict[str, Any]:
+    """The options of a check as the functions of api.py call them."""
+    return {
+        "check": not no_check and method is not Method.OFF,
+        "check_seconds": seconds,
+        "method": None if method in (Method.AUTO, Method.OFF) else str(method),
+        "explain": explain,
+    }
+
 
 Expr: TypeAlias = Annotated[
     str, typer.Argument(help="The program, @FILE, or - for standard input.", metavar="EXPR")
@@ -21,6 +42,16 @@ Wrt: TypeAlias = Annotated[str | None, typer.Option(help="Only by these leaves: 
 Seed: TypeAlias = Annotated[int | None, typer.Option(help="Seed of random numbers.", min=0)]
 CheckTime: TypeAlias = Annotated[
     float, typer.Option("--check-time", help="Seconds that one check may take.", min=0.0)
+]
+CheckBy: TypeAlias = Annotated[
+    Method,
+    typer.Option(
+        "--check",
+        help="By formulas, by the chain rule, by what suits the program, or not at all.",
+    ),
+]
+Explain: TypeAlias = Annotated[
+    bool, typer.Option("--explain-check", help="Print how each verdict was reached.")
 ]
 NoCheck: TypeAlias = Annotated[bool, typer.Option("--no-check", help="Do not check against SymPy.")]
 Strict: TypeAlias = Annotated[

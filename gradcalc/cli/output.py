@@ -85,7 +85,7 @@ def fail(error: GradcalcError, as_json: bool) -> NoReturn:
     raise typer.Exit(WRONG_INPUT)
 
 
-def finish(result: Result, strict: bool) -> None:
+def finish(result: Result | Blocks, strict: bool) -> None:
     """Ends with 1 when a check or expectation failed; with ``strict``, unless all is verified."""
     if result.status != "ok" or (strict and not result.proven):
         raise typer.Exit(FAILED)

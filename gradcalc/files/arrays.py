@@ -18,7 +18,7 @@ def float64(value: Any, name: str) -> Array:
         return array.astype(np.float64)[()]
 
 
-def add(values: dict[str, Array], more: Mapping[str, Array]) -> None:
+def add(values: dict[str, Any], more: Mapping[str, Any]) -> None:
     """Adds ``more`` to ``values``; raises GradcalcError for a name that has two values."""
     for name, value in more.items():
         if name in values:

@@ -66,14 +66,17 @@ def values_of(data: Mapping[str, Any], draws: Draws) -> dict[str, Array]:
     return result
 
 
-def array_of(value: Any, draws: Draws, name: str) -> Array:
-    """The float64 array of a JSON value: a number, nested lists, or a text such as "pi/4"."""
+def array_of(value: Any, draws: Draws, name: str, at: Mapping[str, Array] | None = None) -> Array:
+    """The float64 array of a JSON value: a number, nested lists, or a text such as "pi/4".
+
+    at: leaves that the text may contain.
+    """
     if isinstance(value, str) and value.lower() not in NUMBERS:
         if value.startswith("@"):
             from gradcalc.files.values import read_array
 
             return read_array(value[1:], draws)
-        return literals.value(Source(value, name), draws)
+        return literals.value(Source(value, name), draws, at)
     try:
         return np.array(_plain(value, name), dtype=np.float64)[()]
     except ValueError:

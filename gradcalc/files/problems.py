@@ -174,7 +174,7 @@ def _problem(data: dict[str, Any], place: str) -> Problem:
         expand=_get(data, "expand", False, bool),
         wrt=None if wrt is None else names_of(wrt),
         output=None if output is None else normalize(output),
-        expect=None if expect is None else _arrays(expect, draws),
+        expect=None if expect is None else _arrays(expect, draws, at),
         rtol=_tolerance(data, "rtol", Problem.rtol),
         atol=_tolerance(data, "atol", Problem.atol),
         draws=draws,
@@ -222,9 +222,11 @@ def _pass(value: Any, draws: Draws) -> literals.Weights:
     return {None: array_of(value, draws, "weights")}
 
 
-def _arrays(data: Mapping[str, Any], draws: Draws) -> dict[str, Array | None]:
+def _arrays(
+    data: Mapping[str, Any], draws: Draws, at: Mapping[str, Array] | None = None
+) -> dict[str, Array | None]:
     """Arrays by name; None for null, and for "None", since TOML has no null."""
     return {
-        normalize(name): None if one in (None, "None") else array_of(one, draws, f"'{name}'")
+        normalize(name): None if one in (None, "None") else array_of(one, draws, f"'{name}'", at)
         for name, one in data.items()
     }

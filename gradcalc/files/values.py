@@ -1,6 +1,6 @@
 """Values of leaves and weights: as text, or from .json, .toml, .npz, .npy and .csv files."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,22 @@ def read_weights(option: str, draws: Draws) -> literals.Weights:
                 normalize(name.strip()) if equals else None: read_array(rest.strip()[1:], draws)
             }
     return literals.weights(Source(option, "--weights"), draws)
+
+
+def read_expect(
+    options: Iterable[str], draws: Draws, at: Mapping[str, Array]
+) -> dict[str, Array | None]:
+    """The gradients of all ``--expect``: numbers, None, a file, or formulas in the leaves."""
+    result: dict[str, Array | None] = {}
+    for option in options:
+        with within("--expect", option):
+            _, equals, rest = option.partition("=")
+            if option.startswith("@") or (equals and rest.lstrip().startswith("@")):
+                found: Mapping[str, Array | None] = read_bindings(option, draws, "--expect")
+            else:
+                found = literals.expectations(Source(option, "--expect"), draws, at)
+            add(result, found)
+    return result
 
 
 def read_at(options: Iterable[str], draws: Draws, label: str = "--at") -> dict[str, Array]:

@@ -39,9 +39,9 @@ def bindings(source: Source, draws: Draws) -> dict[str, Array]:
     return {name: _numbers(trace, name) for name in trace.names}
 
 
-def value(source: Source, draws: Draws) -> Array:
-    """The float64 value of a text such as ``1,2,3``."""
-    trace = _run(source, parse(source), draws)
+def value(source: Source, draws: Draws, at: Mapping[str, Array] | None = None) -> Array:
+    """The float64 value of a text such as ``1,2,3``, or of a formula in the leaves ``at``."""
+    trace = _run(source, parse(source), draws, at)
     return _numbers(trace, trace.output)
 
 
@@ -80,6 +80,32 @@ def weights(source: Source, draws: Draws) -> dict[str | None, Array | None]:
     return result
 
 
+def expectations(source: Source, draws: Draws, at: Mapping[str, Array]) -> dict[str, Array | None]:
+    """The values by name of a text such as ``a=0.3,3; b=4*b; c=None``, with the leaves ``at``.
+
+    Raises GradcalcError for whatever is not an assignment.
+    """
+    tree = parse(source)
+    _check_collisions(tree, source)
+    result: dict[str, Array | None] = {}
+    for statement in tree.body:
+        if not isinstance(statement, ast.Assign):
+            raise GradcalcError(
+                "binding",
+                "an expectation without a name",
+                "write leaf=gradient, such as a=0.3,3 or 'b=4*b'; several are separated by ;",
+                span_of(source.text, statement),
+                source,
+            )
+        none = isinstance(statement.value, ast.Constant) and statement.value.value is None
+        if none and isinstance(statement.targets[0], ast.Name):
+            result[statement.targets[0].id] = None
+            continue
+        trace = _run(source, ast.Module([statement], []), draws, at)
+        result.update({name: _numbers(trace, name) for name in trace.names})
+    return result
+
+
 def _check_collisions(tree: ast.Module, source: Source) -> None:
     """The parser normalises names (NFKC), so that two spellings may turn out to be one name."""
     seen: set[str] = set()
@@ -98,8 +124,11 @@ def _check_collisions(tree: ast.Module, source: Source) -> None:
                 seen.add(target.id)
 
 
-def _run(source: Source, tree: ast.Module, draws: Draws) -> Trace:
-    return run(compile_tree(tree, source), {}, draws)
+def _run(
+    source: Source, tree: ast.Module, draws: Draws, at: Mapping[str, Array] | None = None
+) -> Trace:
+    at = at or {}
+    return run(compile_tree(tree, source, frozenset(at)), at, draws)
 
 
 def _numbers(trace: Trace, name: str | None) -> Array:

@@ -12,7 +12,7 @@ from gradcalc.blocks import Blocks
 from gradcalc.errors import GradcalcError
 from gradcalc.graph import Array
 from gradcalc.problem import Note, Result
-from gradcalc.verify.findings import Check, Finding
+from gradcalc.verify.findings import Check, Evidence, Finding
 
 SCHEMA = "gradcalc.result/1"
 
@@ -37,16 +37,37 @@ def result_record(result: Result) -> dict[str, Any]:
         "name": problem.name,
         "status": result.status,
         "expr": problem.expr.text,
-        "at": _arrays(problem.at),
-        "outputs": _arrays(result.outputs),
-        "weights": _arrays(result.passes[-1].weights),
-        "gradients": _arrays(result.gradients),
+        "at": arrays_record(problem.at),
+        "outputs": arrays_record(result.outputs),
+        "weights": arrays_record(result.passes[-1].weights),
+        "gradients": arrays_record(result.gradients),
         "passes": [
-            {"weights": _arrays(one.weights), "gradients": _arrays(one.gradients)}
+            {"weights": arrays_record(one.weights), "gradients": arrays_record(one.gradients)}
             for one in result.passes
         ],
         "check": _check(result.check),
+        **_expected(result),
+        **_numeric(result),
         "warnings": [_warning(warning) for warning in result.warnings],
+    }
+
+
+def _expected(result: Result) -> dict[str, Any]:
+    """What was expected, and of which leaves it was not found."""
+    if result.problem.expect is None:
+        return {}
+    return {"expect": arrays_record(result.problem.expect), "mismatches": list(result.mismatches)}
+
+
+def _numeric(result: Result) -> dict[str, Any]:
+    """The gradients by differences, if they were asked for, and their likely errors."""
+    if not result.problem.numeric:
+        return {}
+    return {
+        "numeric": {
+            name: {"gradient": _array(found.gradient), "error": _array(found.error)}
+            for name, found in result.numeric.items()
+        }
     }
 
 
@@ -57,16 +78,16 @@ def _warning(note: Note) -> dict[str, Any]:
 
 def blocks_record(blocks: Blocks) -> dict[str, Any]:
     """The record of a Jacobian, a Hessian, or a product: its kind is the key of the numbers."""
-    along = {"along": _arrays(blocks.along)} if blocks.along else {}
-    matrices = {row: _arrays(by) for row, by in blocks.blocks.items()}
+    along = {"along": arrays_record(blocks.along)} if blocks.along else {}
+    matrices = {row: arrays_record(by) for row, by in blocks.blocks.items()}
     return {
         "schema": f"gradcalc.{blocks.kind}/1",
         "status": blocks.status,
         "expr": blocks.problem.expr.text,
-        "at": _arrays(blocks.problem.at),
+        "at": arrays_record(blocks.problem.at),
         **along,
-        "outputs": _arrays(blocks.outputs),
-        blocks.kind: matrices or _arrays(blocks.products),
+        "outputs": arrays_record(blocks.outputs),
+        blocks.kind: matrices or arrays_record(blocks.products),
         "check": _check(blocks.check),
         "warnings": [_warning(warning) for warning in blocks.warnings],
     }
@@ -98,23 +119,47 @@ def _check(check: Check) -> dict[str, Any]:
         "jacobian": check.jacobian,
         "findings": [_finding(finding) for finding in check.findings],
     }
+    if check.evidence:
+        record["evidence"] = [_evidence(one) for one in check.evidence]
     return record if check.reason is None else {**record, "reason": check.reason}
+
+
+def _evidence(one: Evidence) -> dict[str, Any]:
+    from mpmath import nstr  # the check imported it already
+
+    return {
+        **_place(one),
+        "verdict": "agrees" if one.finding is None else one.finding.kind,
+        "digits": one.digits,
+        "autograd": float_record(one.autograd),
+        "ours": nstr(one.ours, 50),
+        "sympy": nstr(one.sympy, 50),
+    }
+
+
+def _place(entry: Finding | Evidence) -> dict[str, Any]:
+    place = {"leaf": entry.leaf, "index": list(entry.at)}
+    if entry.output is None:
+        return place
+    return {**place, "output": entry.output, "row": list(entry.row)}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
     return {
-        "leaf": finding.leaf,
-        "index": list(finding.at),
-        **({} if finding.output is None else {"output": finding.output, "row": list(finding.row)}),
+        **_place(finding),
         "kind": finding.kind,
-        "autograd": None if finding.autograd is None else _float(finding.autograd),
+        "autograd": None if finding.autograd is None else float_record(finding.autograd),
         "true": _exact(finding.true),
         "left": _exact(finding.left),
         "right": _exact(finding.right),
+        "digits": finding.digits,
+        "part": finding.part,
+        "span": None if finding.span is None else finding.span._asdict(),
     }
 
 
-def _arrays(values: Mapping[str, Array | None]) -> dict[str, Any]:
+def arrays_record(values: Mapping[str, Array | None]) -> dict[str, Any]:
+    """Nested lists of numbers by name; None stays None."""
     return {name: None if value is None else _array(value) for name, value in values.items()}
 
 
@@ -123,10 +168,10 @@ def _array(value: Array) -> Any:
         return np.asarray(value).tolist()
     if np.ndim(value):
         return [_array(row) for row in value]
-    return _float(float(value))
+    return float_record(float(value))
 
 
-def _float(value: float) -> float | str:
+def float_record(value: float) -> float | str:
     """JSON has no spelling for what is not finite."""
     if math.isfinite(value):
         return value
@@ -139,4 +184,4 @@ def _exact(value: Any) -> float | str | None:
         return None
     near = float(value)
     beyond = (math.isinf(near) or near == 0.0) and near != value
-    return str(value) if beyond else _float(near)
+    return str(value) if beyond else float_record(near)

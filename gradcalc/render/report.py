@@ -1,7 +1,7 @@
 """A result for people: a row a leaf, what is unusual about it, and one line of verdict."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,11 @@ from gradcalc.graph import Array
 from gradcalc.problem import Result
 from gradcalc.render.layout import Line, show
 from gradcalc.render.numbers import array, number, plural
-from gradcalc.verify.findings import WRONG_RULE, Check, Finding, Listing
+from gradcalc.verify.findings import WRONG_RULE, Check, Evidence, Finding, Listing
 
 MOST_FINDINGS = 10
+MOST_EVIDENCE = 100  # entries whose verdict is explained
+FULL = 17  # digits that tell all float64 numbers apart
 LONGEST = 200  # characters of one formula
 LONGEST_LIST = 60  # of a list of formulas
 
@@ -24,16 +26,23 @@ def show_result(result: Result, digits: int) -> None:
             leaf,
             array(result.problem.at[leaf], digits, lines=True),
             array(gradient, digits, lines=True),
+            *_numeric(result, leaf, digits),
             _formula(result.check, leaf),
             _leaf_verdict(result.check, leaf, gradient),
         )
         for leaf, gradient in result.gradients.items()
     ]
-    show(
-        ("leaf", "value", "gradient", "formula", "check") if rows else (),
-        rows,
-        [*lines(result, digits)],
-    )
+    numeric = ("numeric", "its error") if result.problem.numeric else ()
+    headers = ("leaf", "value", "gradient", *numeric, "formula", "check")
+    show(headers if rows else (), rows, [*lines(result, digits)])
+
+
+def _numeric(result: Result, leaf: str, digits: int) -> Iterator[str]:
+    """The gradient by differences, and how far off it is likely to be."""
+    if result.problem.numeric:
+        found = result.numeric.get(leaf)
+        yield "" if found is None else array(found.gradient, digits, lines=True)
+        yield "" if found is None else array(found.error, 2, lines=True)
 
 
 def lines(result: Result, digits: int) -> Iterator[Line]:
@@ -45,11 +54,49 @@ def lines(result: Result, digits: int) -> Iterator[Line]:
     if len(result.passes) > 1:
         yield from _passes(result, digits)
     yield from _findings(result.check, digits)
+    yield from _evidence(result.check)
     for name in result.mismatches:
-        expected = array((result.problem.expect or {})[name], digits)
-        found = array(result.gradients.get(name), digits)
-        yield Line(f"{name}: expected {expected}, found {found}", "mismatch")
-    yield Line(_summary(result.check), result.check.status)
+        yield from _side_by_side(result, name)
+    yield Line(_summary(result.check, result.mismatches), result.check.status)
+
+
+def _side_by_side(result: Result, leaf: str) -> Iterator[Line]:
+    """What was expected of a leaf and what was found, in full, for the elements that differ."""
+    expected = (result.problem.expect or {})[leaf]
+    found = result.gradients.get(leaf)
+    if found is None or expected is None or np.shape(expected) not in ((), np.shape(found)):
+        texts = f"expected {array(expected, FULL)}, found {array(found, FULL)}"
+        yield Line(f"{leaf}: {texts}", "mismatch")
+        return
+    places = [tuple(map(int, at)) for at in np.argwhere(result.differing(leaf))]
+    for at in places[:MOST_FINDINGS]:
+        wanted, own = float(np.broadcast_to(expected, np.shape(found))[at]), float(found[at])
+        texts = f"expected {number(wanted, FULL)}, found {number(own, FULL)}"
+        off = f"off by {number(own - wanted, 3)}"
+        yield Line(f"{_element(leaf, at)}: {texts}, {off}", "mismatch")
+    if len(places) > MOST_FINDINGS:
+        yield Line(f"… and {len(places) - MOST_FINDINGS} more elements of {leaf}", "mismatch")
+
+
+def _evidence(check: Check) -> Iterator[Line]:
+    """How the verdict on each entry was reached."""
+    for one in check.evidence[:MOST_EVIDENCE]:
+        import mpmath  # the check imported it already
+
+        sides = () if one.finding is None else _sides(one.finding)
+        agrees = f"agrees to {math.floor(one.digits * 10) / 10} digits"
+        word = agrees if one.finding is None else one.finding.kind
+        yield Line(f"{_place(one)}: {word}", "verified" if one.finding is None else "flagged")
+        yield Line(f"  float64                {one.autograd!r}")
+        for name, value in (
+            ("our rules at 50 digits", one.ours),
+            ("SymPy's at 50 digits", one.sympy),
+            *((f"{word} side" if word != "true" else "true value", value) for word, value in sides),
+        ):
+            yield Line(f"  {name:22} {mpmath.nstr(value, 50)}")
+    if len(check.evidence) > MOST_EVIDENCE:
+        more = len(check.evidence) - MOST_EVIDENCE
+        yield Line(f"… and {more} more entries (--json lists all)")
 
 
 def _passes(result: Result, digits: int) -> Iterator[Line]:
@@ -67,6 +114,7 @@ def _passes(result: Result, digits: int) -> Iterator[Line]:
 def findings_and_summary(check: Check, digits: int) -> Iterator[Line]:
     """What a check found, and its verdict."""
     yield from _findings(check, digits)
+    yield from _evidence(check)
     yield Line(_summary(check), check.status)
 
 
@@ -111,14 +159,15 @@ def _leaf_verdict(check: Check, leaf: str, gradient: Array | None) -> str:
     return "verified" if check.checked else ""
 
 
-def _summary(check: Check) -> str:
+def _summary(check: Check, unexpected: Sequence[str] = ()) -> str:
     """``verified: 9 of 9 entries, SymPy agrees to 15.9 digits``"""
     if check.status == "off":
-        return "not checked (--no-check)"
+        return "; ".join([*_unexpected(unexpected), "not checked (--no-check)"])
     count = f"{len(check.findings) or check.checked} of {plural(check.checked, 'entry')}"
     if check.checked < check.entries:
         count += f" looked at, of {check.entries} in all"
-    parts = [count] if check.checked or not check.reason else []
+    parts = _unexpected(unexpected)
+    parts += [count] if check.checked or not check.reason else []
     if check.digits is not None:
         others = "on the others " if check.findings else ""
         parts.append(f"SymPy agrees {others}to {check.digits} digits")
@@ -127,15 +176,29 @@ def _summary(check: Check) -> str:
     return f"{check.status}: {', '.join(parts)}"
 
 
+def _sides(finding: Finding) -> list[tuple[str, Any]]:
+    """The true value, or those on either side."""
+    named = (("true", finding.true), ("left", finding.left), ("right", finding.right))
+    return [(word, value) for word, value in named if value is not None]
+
+
+def _unexpected(leaves: Sequence[str]) -> list[str]:
+    return [f"not as expected by {', '.join(leaves)}"] if leaves else []
+
+
 def _finding(finding: Finding, digits: int) -> str:
-    place = _element(finding.leaf, finding.at)
-    if finding.output is not None:
-        place = f"{_element(finding.output, finding.row)} by {place}"
-    parts = [f"{place}: {finding.kind}, gradient {_ours(finding, digits)}"]
-    for word, value in (("true", finding.true), ("left", finding.left), ("right", finding.right)):
-        if value is not None:
-            parts.append(f"{word} {_exact(value, digits)}")
+    source = f" in {finding.part}" if finding.part else ""
+    parts = [f"{_place(finding)}: {finding.kind}{source}, gradient {_ours(finding, digits)}"]
+    parts += [f"{word} {_exact(value, digits)}" for word, value in _sides(finding)]
+    if finding.digits is not None:
+        parts.append(f"{plural(int(finding.digits), 'digit')} right")
     return ", ".join(parts)
+
+
+def _place(entry: Finding | Evidence) -> str:
+    """``a[1]``, or ``y[0] by a[1]`` of a matrix."""
+    place = _element(entry.leaf, entry.at)
+    return place if entry.output is None else f"{_element(entry.output, entry.row)} by {place}"
 
 
 def _element(name: str, at: tuple[int, ...]) -> str:

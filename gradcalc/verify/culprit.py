@@ -121,12 +121,11 @@ class Culprits:
     def _first_kink(self, entry: Entry) -> Node | None:
         """The nearest kink that the entry's element moves."""
         leaf = self.leaves[entry.leaf]
-        near = []
-        for node, distance, behind in self._kinks:
-            if leaf in behind and distance.size:
-                own = distance.flat[entry.j] if distance.shape == leaf.shape else np.min(distance)
-                if own <= NEAR:
-                    near.append((float(own), node.index, node))
+        near = [
+            (float(np.min(distance)), node.index, node)
+            for node, distance, behind in self._kinks
+            if leaf in behind and distance.size and np.min(distance) <= NEAR
+        ]
         return min(near)[2] if near else None
 
     def _first_infinite(self, entry: Entry) -> Node | None:

@@ -37,7 +37,7 @@ class Evidence(NamedTuple):
     """How the verdict on one entry was reached.
 
     autograd: our number; ours: our own gradient at 50 digits; sympy: SymPy's derivative at 50
-    digits. verdict: ``agrees``, or the kind of the finding; digits: that agree.
+    digits. finding: what was found, None where they agree to so many ``digits``.
     """
 
     leaf: str
@@ -45,7 +45,7 @@ class Evidence(NamedTuple):
     autograd: float
     ours: Any
     sympy: Any
-    verdict: str
+    finding: Finding | None
     digits: float
     output: str | None = None
     row: tuple[int, ...] = ()

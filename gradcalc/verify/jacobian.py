@@ -129,6 +129,16 @@ class Jacobian:
     def _differentiate(self, output: str, k: int, symbol: sympy.Symbol) -> Formula:
         return Formula(derivative(self._expression(output, k)).by(symbol))
 
+    def formula(self, output: str, leaf: str) -> Formula | None:
+        """The one derivative that serves for every element; None where there is no such one."""
+        y, node = self.outputs[output], self.leaves[leaf]
+        symbol = self._symbols.get(node)
+        if node not in self._behind[y]:
+            return ZERO
+        if y.shape != node.shape or not (self.pointwise or isinstance(symbol, sympy.Symbol)):
+            return None
+        return ZERO if symbol is None else self._slope(output, 0, symbol)
+
     # Points
 
     def terms(self, leaf: str, j: int, *, every: bool = False) -> Iterator[Term]:

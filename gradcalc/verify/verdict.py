@@ -151,23 +151,23 @@ class Judge:
         if entry.claim.element is not None:
             output, k = entry.claim.element
             place |= {"output": output, "row": _index(k, self.traced.outputs[output])}
-        if self.explain:
-            self.evidence.append(self._evidence(verdict, entry)._replace(**place))
         if finding is None:
             self.digits = min(self.digits, digits)
         else:
             part, span = self.culprits.of(finding.kind, entry)
-            self.findings.append(finding._replace(part=part, span=span, **place))
+            finding = finding._replace(part=part, span=span, **place)
+            self.findings.append(finding)
+        if self.explain:
+            evidence = self._evidence(entry)._replace(finding=finding, digits=digits, **place)
+            self.evidence.append(evidence)
 
-    def _evidence(self, verdict: Verdict, entry: Entry) -> Evidence:
-        digits, finding = verdict
+    def _evidence(self, entry: Entry) -> Evidence:
         node = entry.claim.node(entry.leaf)
         with mpmath.workdps(PRECISION):
             leaf = self.traced.leaves[entry.leaf]
             ours = mpmath.mpf(0) if node is None else self.exact.gradient(node, leaf, entry.j, 0)
             ours, true = +ours, +entry.true()
-        word = "agrees" if finding is None else finding.kind
-        return Evidence(entry.leaf, (), entry.ours, ours, true, word, digits)
+        return Evidence(entry.leaf, (), entry.ours, ours, true, None, 0.0)
 
     def _verdict(self, entry: Entry) -> Verdict:
         if entry.leaf in self.tied:
