@@ -18,12 +18,12 @@ if TYPE_CHECKING:
         jvp,
         solve,
         trace,
-        verify,
+        verify_claims,
     )
 
 __version__ = "0.1.0"
 __all__ = ["Blocks", "GradcalcError", "Graph", "Leaf", "Result", "hessian", "hvp", "jacobian"]
-__all__ += ["jvp", "solve", "trace", "verify"]
+__all__ += ["jvp", "solve", "trace", "verify_claims"]
 
 
 def __getattr__(name: str) -> Any:

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gradcalc.blocks import Blocks, blocks_of, derive_blocks, direction_of, products_of
-from gradcalc.claims import Verdict, verify_claims
+from gradcalc.claims import Verdict, judge_claims
 from gradcalc.errors import GradcalcError, Source
 from gradcalc.graph import Array, Node
 from gradcalc.language.draws import Draws
@@ -31,7 +31,7 @@ from gradcalc.problem import Problem, Result, compiled, wanted_leaves
 from gradcalc.problem import solve as solve_problem
 
 __all__ = ["Blocks", "GradcalcError", "Graph", "Leaf", "Result", "hessian", "hvp", "jacobian"]
-__all__ += ["jvp", "solve", "trace", "verify"]
+__all__ += ["jvp", "solve", "trace", "verify_claims"]
 
 Values: TypeAlias = Mapping[str, Any]  # array-likes by name
 Given: TypeAlias = Any  # weights: None, a number, an array-like, or by output (None: 1)
@@ -182,7 +182,7 @@ def hvp(
     return derive_blocks(problem, "hvp", _values(along))
 
 
-def verify(
+def verify_claims(
     expr: str | Source,
     claims: Sequence[str],
     at: Values | None = None,
@@ -199,7 +199,7 @@ def verify(
     Raises GradcalcError for whatever is wrong with the texts or the values.
     """
     listed = [claims] if isinstance(claims, str) else list(claims)
-    return verify_claims(
+    return judge_claims(
         _source(expr),
         listed,
         _values(at),

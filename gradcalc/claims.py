@@ -96,7 +96,7 @@ def claims_of(texts: Sequence[str], leaves: frozenset[str] = frozenset()) -> lis
     return list(found.values())
 
 
-def verify_claims(
+def judge_claims(
     expr: Source,
     texts: Sequence[str],
     at: Mapping[str, Array],
@@ -145,27 +145,27 @@ class _Judge:
         """One verdict a claim: by formulas first, by points where they do not tell."""
         from gradcalc.verify.deadline import TimeIsUpError, time_limit
 
-        done: dict[str, Verdict] = {}
+        done = {claim.leaf: Verdict(claim, "open") for claim in claims}
         with suppress(TimeIsUpError), time_limit(seconds / 2):
             for claim in claims:
                 done[claim.leaf] = self._by_formula(claim)
         counts = dict.fromkeys((claim.leaf for claim in claims), 0)
         with suppress(TimeIsUpError), time_limit(seconds / 2):
             for point in self._points():
-                open_ones = [c for c in claims if self._is_open(done.get(c.leaf))]
-                if not open_ones or min(counts[c.leaf] for c in open_ones) >= MANY:
+                open_ones = [c for c in claims if self._is_open(done[c.leaf], counts[c.leaf])]
+                if not open_ones:
                     break
                 self._try(point, open_ones, counts, done)
-        return [self._finished(claim, done.get(claim.leaf), counts[claim.leaf]) for claim in claims]
+        return [self._finished(claim, done[claim.leaf], counts[claim.leaf]) for claim in claims]
 
     @staticmethod
-    def _is_open(verdict: Verdict | None) -> bool:
-        """Is there still something that a point could tell?"""
-        return verdict is None or (verdict.status != "proven" and verdict.example is None)
+    def _is_open(verdict: Verdict, points: int) -> bool:
+        """Is there still something that a point could tell? A proof wants one in the domain."""
+        wanted = 1 if verdict.status == "proven" else MANY
+        return verdict.example is None and points < wanted
 
-    def _finished(self, claim: Claim, verdict: Verdict | None, points: int) -> Verdict:
-        verdict = verdict or Verdict(claim, "open")
-        if verdict.status != "open":
+    def _finished(self, claim: Claim, verdict: Verdict, points: int) -> Verdict:
+        if verdict.status == "wrong":
             return replace(verdict, points=points)
         if not points:
             raise GradcalcError(
@@ -173,6 +173,8 @@ class _Judge:
                 f"no point was found at which the derivative by '{claim.leaf}' could be compared",
                 "give values that are in the domain: --at",
             )
+        if verdict.status == "proven":
+            return replace(verdict, points=points)
         return replace(verdict, status="holds", points=points, factor=None, term=None)
 
     # By formulas
@@ -290,8 +292,7 @@ class _Judge:
                 if not abs(claimed - true) <= abs(true) * self.rtol:
                     element = tuple(map(int, np.unravel_index(j, shape)))
                     example = Example(point, element, float(claimed), float(true))
-                    known = done.get(claim.leaf) or Verdict(claim, "wrong")
-                    done[claim.leaf] = replace(known, status="wrong", example=example)
+                    done[claim.leaf] = replace(done[claim.leaf], status="wrong", example=example)
                     break
 
     def _run(self, point: Mapping[str, Array]) -> Trace:

@@ -36,7 +36,7 @@ def verify(
 
     try:
         source = read_program(expr)
-        verdicts = api.verify(
+        verdicts = api.verify_claims(
             source,
             claim or (),
             read_at(at or (), Draws(seed)),

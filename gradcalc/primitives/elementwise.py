@@ -65,7 +65,7 @@ def exact_log(base: float, like: Node) -> Node:
 
 
 def _power_by_base(a: Node, b: Node, y: Node) -> Node | float:
-    """b a**(b-1), and 0 for b = 0 whatever a is.
+    """b a**(b-1), and 0 for b = 0 whatever a is, also where a**-1 has no value.
 
     b - 1 is exact in float64 from 1/2 (Sterbenz) to 2**53; elsewhere its rounding would be
     multiplied by log(a), or turn odd into even, so b y/a is used where it is finite.
@@ -75,7 +75,8 @@ def _power_by_base(a: Node, b: Node, y: Node) -> Node | float:
         return b * a if exponent == 1.0 else 0.0 if b.number == 0.0 else b * a**exponent
     exact = (b >= 0.5) & (b <= LARGEST_ODD)
     inexact = ~exact & ops.not_equal(a, 0.0) & (ops.abs(a) < np.inf)
-    return ops.where(ops.equal(b, 0.0), 0.0, b * ops.where(inexact, y / a, a ** (b - 1.0)))
+    flat = ops.equal(b, 0.0) & ~(ops.abs(a) > 0.0)
+    return ops.where(flat, 0.0, b * ops.where(inexact, y / a, a ** (b - 1.0)))
 
 
 def _power_by_exponent(a: Node, b: Node, y: Node) -> Node:
@@ -178,7 +179,15 @@ def _cosine(x: Node) -> Node:
 elementwise("add", operator.add, lambda m, a, b: a + b, (1.5, 2.0), one, one)
 elementwise("subtract", operator.sub, lambda m, a, b: a - b, (1.5, 2.0), one, minus_one)
 elementwise("multiply", operator.mul, lambda m, a, b: a * b, (3.0, 4.0), second, first)
-elementwise("divide", operator.truediv, lambda m, a, b: a / b, (1.0, 4.0), _by_above, _by_below)
+elementwise(
+    "divide",
+    operator.truediv,
+    lambda m, a, b: a / b,
+    (1.0, 4.0),
+    _by_above,
+    _by_below,
+    kinks=lambda a, b: (b,),
+)
 elementwise("negative", operator.neg, lambda m, x: -x, 2.0, minus_one)
 elementwise(
     "power",

@@ -93,7 +93,7 @@ def _evidence(check: Check) -> Iterator[Line]:
             ("SymPy's at 50 digits", one.sympy),
             *((f"{word} side" if word != "true" else "true value", value) for word, value in sides),
         ):
-            yield Line(f"  {name:22} {mpmath.nstr(value, 50)}")
+            yield Line(f"  {name:22} {mpmath.nstr(value, 50, min_fixed=-5, max_fixed=20)}")
     if len(check.evidence) > MOST_EVIDENCE:
         more = len(check.evidence) - MOST_EVIDENCE
         yield Line(f"… and {more} more entries (--json lists all)")
@@ -183,7 +183,7 @@ def _sides(finding: Finding) -> list[tuple[str, Any]]:
 
 
 def _unexpected(leaves: Sequence[str]) -> list[str]:
-    return [f"not as expected by {', '.join(leaves)}"] if leaves else []
+    return [f"not as expected ({', '.join(leaves)})"] if leaves else []
 
 
 def _finding(finding: Finding, digits: int) -> str:

@@ -17,7 +17,7 @@ from gradcalc.primitives.products import Product, matmul
 from gradcalc.primitives.reductions import sum_
 from gradcalc.primitives.rule import Elementwise
 from gradcalc.verify.derivative import NoFormulaError
-from gradcalc.verify.duals import Dual
+from gradcalc.verify.duals import slope_of, times
 from gradcalc.verify.elements import Elements, Numbers, block_of, element_of, total_of
 from gradcalc.verify.entry import PRECISION
 from gradcalc.verify.formula import Range, Step
@@ -25,7 +25,8 @@ from gradcalc.verify.local import local
 from gradcalc.verify.points import Points
 from gradcalc.verify.structure import factors, places
 
-Slopes = dict[Node, Numbers]  # dnode_k/dx_j, of the elements k that are made of x_j
+# dnode_k/dx_j, of the elements k that are made of x_j; the integer 0 where nothing flows to them.
+Slopes = dict[Node, Numbers]
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class ChainTerm:
     def slope(self, step: Any) -> Any:
         """dy_k/dx_j at x_j + step."""
         found = self.chain.slopes(self.leaf, self.j, step)
-        return found.get(self.chain.outputs[self.output], {}).get(self.element, mpmath.mpf(0))
+        return found.get(self.chain.outputs[self.output], {}).get(self.element, 0)
 
     def value(self, step: Any) -> Any:
         """y_k at x_j + step."""
@@ -89,7 +90,7 @@ class Chain:
         for output, y in self.outputs.items():
             own = reached.get(y, {})
             for k in range(y.size) if every else own:
-                yield ChainTerm(self, output, k, y.size, node, j, k not in own)
+                yield ChainTerm(self, output, k, y.size, node, j, type(own.get(k, 0)) is int)
 
     def identity(self, output: str) -> object:
         """The graph behind an output, without the numbers."""
@@ -153,9 +154,13 @@ class _Pass:
         spread = places(node)
         for position, (source, slope) in enumerate(zip(node.inputs, slopes, strict=True)):
             own = self.slopes.get(source)
-            if not own or slope is None:
+            if not own:
                 continue
             reached = self.structure.reached(node, position, list(own))
+            if slope is None:  # flat, or a condition: it may still jump
+                for k in reached:
+                    terms.setdefault(k, []).append(0)
+                continue
             for i in slope.needs:
                 self.elements.want(node.inputs[i], self.structure.behind(node, i, reached))
             known = [(symbols[i], self.elements.of(node.inputs[i]), spread[i]) for i in slope.needs]
@@ -164,7 +169,7 @@ class _Pass:
                 factor = slope.formula(element_of(known, k))
                 tangent = own[k if place is None else int(place[k])]
                 left_out = row.active and factor == 0  # adds nothing, even where its slope is nan
-                terms.setdefault(k, []).append(mpmath.mpf(0) if left_out else factor * tangent)
+                terms.setdefault(k, []).append(0 if left_out else times(tangent, factor))
         return {k: total_of(parts) for k, parts in terms.items()}
 
     def _product(self, node: Node) -> Numbers:
@@ -178,7 +183,7 @@ class _Pass:
                 pairs = zip(*(part.tolist() for part in factors(node, k)), strict=True)
                 met = [(p[position], p[1 - position]) for p in pairs if p[position] in own]
                 numbers = self.elements.take(other, [o for _, o in met])
-                products = [own[i] * n for (i, _), n in zip(met, numbers, strict=True)]
+                products = [times(own[i], n) for (i, _), n in zip(met, numbers, strict=True)]
                 terms.setdefault(k, []).extend(products)
         return {k: total_of(parts) for k, parts in terms.items()}
 
@@ -206,7 +211,7 @@ class _Pass:
         found: Numbers = {}
         for b in sorted({int(blocks.outer.block[k]) for k in reached}):
             for k, number in block_of(node, b, numbers, tangents, self.structure):
-                found[k] = mpmath.mpf(number.slope) if isinstance(number, Dual) else mpmath.nan
+                found[k] = slope_of(number)
         return found
 
 

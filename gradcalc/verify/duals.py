@@ -49,14 +49,14 @@ class Dual:
 
     def __mul__(self, other: Any) -> Dual:
         value, slope = _parts(other)
-        return Dual(self.value * value, _sum(_times(self.slope, value), _times(slope, self.value)))
+        return Dual(self.value * value, _sum(times(self.slope, value), times(slope, self.value)))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Dual:
         value, slope = _parts(other)
         quotient = self.value / value if value else mpmath.nan
-        return Dual(quotient, _over(_sum(self.slope, _times(-slope, quotient)), value))
+        return Dual(quotient, _over(_sum(self.slope, times(-slope, quotient)), value))
 
     def __rtruediv__(self, other: Any) -> Dual:
         return Dual(*_parts(other)) / self
@@ -67,7 +67,7 @@ class Dual:
         return self * self
 
     def __abs__(self) -> Dual:
-        return Dual(abs(self.value), _times(self.slope, mpmath.sign(self.value)))
+        return Dual(abs(self.value), times(self.slope, mpmath.sign(self.value)))
 
 
 def _parts(number: Any) -> tuple[Any, Any]:
@@ -85,7 +85,8 @@ def _is_fixed(slope: Any) -> bool:
     return type(slope) is int
 
 
-def _times(slope: Any, factor: Any) -> Any:
+def times(slope: Any, factor: Any) -> Any:
+    """``slope*factor``; 0 where nothing flows, even if the factor is infinite."""
     return 0 if _is_fixed(slope) else slope * factor
 
 
@@ -93,6 +94,13 @@ def _over(slope: Any, value: Any) -> Any:
     if _is_fixed(slope):
         return 0
     return slope / value if value else mpmath.nan
+
+
+def slope_of(number: Any) -> Any:
+    """The slope of a result: 0 of a truth value or a constant, nan of what has no value."""
+    if isinstance(number, Dual):
+        return 0 if isinstance(number.value, bool) else number.slope
+    return mpmath.nan if mpmath.isnan(number) else 0
 
 
 class Duals(Digits):

@@ -212,10 +212,11 @@ def product_of(node: Node, k: int, inputs: Sequence[Numbers]) -> Any:
 
 def total_of(terms: Sequence[Any]) -> Any:
     """The sum, which is exact but for one rounding."""
-    if len(terms) == 1:
-        return terms[0]
-    total = mpmath.fsum(terms)
-    Range.note((*terms, total))
+    flowing = [term for term in terms if type(term) is not int]  # the others are exactly 0
+    if len(flowing) < 2:
+        return flowing[0] if flowing else 0
+    total = mpmath.fsum(flowing)
+    Range.note((*flowing, total))
     return total
 
 

@@ -100,11 +100,16 @@ class Entry:
                 yield from filter(None, given.flat if spread else (given.flat[term.element],))
 
     def _sum(self, number: Callable[[Term], Any]) -> Any:
-        """sum_k w_k number_k; a weight of exactly 0 leaves its element out."""
-        total = mpmath.mpf(0)
+        """sum_k w_k number_k; a weight of exactly 0 leaves its element out.
+
+        The integer 0 is what is exactly 0, whatever the precision.
+        """
+        total: Any = 0
         for term in self.terms:
             for weight in self._weights(term):
-                total += float(weight) * number(term)
+                value = number(term)
+                if type(value) is not int:  # else nothing flows
+                    total += float(weight) * value
         return total
 
     def slope(self, step: Any = 0) -> Any:
@@ -125,6 +130,8 @@ class Entry:
         with mpmath.workdps(PRECISION):
             slope = self.slope()
             spanned = _spanned()
+        if type(slope) is int:
+            return mpmath.mpf(0)
         if not spanned or (slope == 0 and not self.vanishes()):
             return settled(self.slope)  # 0 may be all that cancellation has left
         return slope
@@ -194,7 +201,7 @@ def settled(compute: Callable[[], Any]) -> Any:
     while True:
         Range.bits = 0
         with mpmath.workdps(precision):
-            value = compute()
+            value = mpmath.mpf(compute())
             spanned = _spanned() or precision == MOST
             if mpmath.isnan(value) and spanned:
                 return value

@@ -8,6 +8,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+FIRST = 2.0**-8  # step, relative to x
+SMALL = 2.0**-4  # size that x has at least, for that
 RATIO = 2.0  # by which steps become smaller
 STEPS = 12  # at the most
 WORSE = 2.0  # an error that grows by so much ends the search
@@ -22,7 +24,7 @@ class Estimate(NamedTuple):
 
 def central(function: Callable[[float], float], x: float) -> Estimate:
     """The derivative of ``function`` at ``x`` in float64; nan where there is no difference."""
-    step = 0.1 * max(abs(x), 0.1)
+    step = FIRST * max(abs(x), SMALL)
     best = Estimate(math.nan, math.inf)
     before: list[float] = []
     for _ in range(STEPS):

@@ -295,6 +295,9 @@ class Judge:
         digits = agreement(here.ours, low)
         if digits >= POOR:
             return digits, None
+        off_kinks = left is here and here.distance == math.inf
+        if off_kinks and math.isfinite(here.ours) and self._is_ordinary(here):
+            return digits, _finding(here, WRONG_RULE, true=low)
         return digits, _finding(here, "removable singularity", true=low)
 
     def _without_sides(self, entry: Entry) -> str:
