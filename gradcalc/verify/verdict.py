@@ -27,7 +27,7 @@ from gradcalc.verify.entry import (
     leaps,
     settled,
 )
-from gradcalc.verify.exact import DIGITS, Exact
+from gradcalc.verify.exact import CLOSE, DIGITS, TINY, Exact
 from gradcalc.verify.findings import WRONG_RULE, Evidence, Finding, Listing
 from gradcalc.verify.kinks import NEAR, is_pointwise, tied, to_kinks
 from gradcalc.verify.points import Points
@@ -88,7 +88,7 @@ class Judge:
 
     def __post_init__(self) -> None:
         text, outputs, leaves, values, conditions = self.traced
-        points = Points(values)
+        self.points = points = Points(values)
         self.derivatives = self.method(outputs, leaves, points)
         self.pointwise = is_pointwise(outputs.values())
         self.kinks = to_kinks(outputs, leaves, values, self.pointwise)
@@ -286,7 +286,7 @@ class Judge:
             return 0.0, _finding(here, self._without_sides(here))
         if not all(mpmath.isfinite(limit) for limit in sides):
             return 0.0, _finding(here, "pole", **limits)
-        if leaps(left, here, right):
+        if leaps(left, here, right) or self._is_apart(here):
             return 0.0, _finding(here, "jump", **limits)
         low, high = min(sides), max(sides)
         if high - low > abs(high) * STEP:
@@ -299,6 +299,18 @@ class Judge:
         if off_kinks and math.isfinite(here.ours) and self._is_ordinary(here):
             return digits, _finding(here, WRONG_RULE, true=low)
         return digits, _finding(here, "removable singularity", true=low)
+
+    def _is_apart(self, entry: Entry) -> bool:
+        """Is a value at the point not that of the formula, in which x/x is 1?"""
+        with mpmath.workdps(PRECISION):
+            for term in entry.terms:
+                formula = term.value(0)
+                (own,) = self.points.at(self.traced.leaves[entry.leaf], entry.j, 0).take(
+                    self.traced.outputs[term.output], [term.element]
+                )
+                if mpmath.isfinite(own) and abs(formula - own) > abs(own) * CLOSE + TINY:
+                    return True
+        return False
 
     def _without_sides(self, entry: Entry) -> str:
         """What it means that the slope has no limit from either side."""
