@@ -1,8 +1,9 @@
-"""Many problems, one after the other, each with its result or what is wrong with it."""
+"""Many problems, each with its result or what is wrong with it."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from gradcalc.errors import GradcalcError
 from gradcalc.files.problems import Record, problem_of
@@ -12,7 +13,7 @@ from gradcalc.problem import Result, solve
 class Outcome(NamedTuple):
     """One record and what became of it."""
 
-    name: str
+    record: Record
     result: Result | GradcalcError
 
     @property
@@ -22,20 +23,25 @@ class Outcome(NamedTuple):
             return 2
         return 0 if self.result.status == "ok" else 1
 
+    @property
+    def proven(self) -> bool:
+        """Was everything verified (or the check left out on purpose)?"""
+        return isinstance(self.result, GradcalcError) or self.result.proven
 
-def exit_code(outcomes: Sequence[Outcome], strict: bool) -> int:
-    """The worst of all outcomes; with ``strict``, what is not verified has failed."""
-    unproven = any(isinstance(o.result, Result) and not o.result.proven for o in outcomes)
-    return max([o.exit_code for o in outcomes] + [int(strict and unproven)])
+
+def solve_record(record: Record, how: Mapping[str, Any]) -> Outcome:
+    """The outcome of one record; an error ends its own problem only.
+
+    how: options of the check, as fields of a Problem.
+    """
+    try:
+        return Outcome(record, solve(problem_of(record, how)))
+    except GradcalcError as error:
+        return Outcome(record, error.within(record.place))
 
 
-def solve_all(records: Iterable[Record], *, check: bool, check_seconds: float) -> Iterator[Outcome]:
-    """The outcomes of ``records``, in their order; an error ends its own problem only."""
-    for record in records:
-        given = record.data.get("name") if isinstance(record.data, dict) else None
-        name = given if isinstance(given, str) else record.place
-        try:
-            problem = replace(problem_of(record), check=check, check_seconds=check_seconds)
-            yield Outcome(name, solve(problem))
-        except GradcalcError as error:
-            yield Outcome(name, error.within(record.place))
+def fingerprint(record: Record, how: Mapping[str, Any]) -> str:
+    """What two records with the same result have in common, as 16 hexadecimal digits."""
+    data = str(record.data) if isinstance(record.data, GradcalcError) else record.data
+    text = json.dumps([data, dict(how)], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

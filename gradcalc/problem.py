@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gradcalc.compute.evaluate import needed
+from gradcalc.compute.plan import Plan
 from gradcalc.errors import GradcalcError, Source, Span, did_you_mean, whole
-from gradcalc.graph import Array, Node, as_number
+from gradcalc.graph import LEAF, Array, Node, as_number
 from gradcalc.language.compiler import compile_program
 from gradcalc.language.draws import Draws
 from gradcalc.language.interpreter import run
@@ -26,6 +28,9 @@ from gradcalc.verify.findings import Check
 from gradcalc.verify.numeric import central
 
 MOST_DIFFERENCES = 1_000
+FEW = 32  # elements that Python is faster with than NumPy
+MOST_PLANS = 64  # graphs that are kept
+MOST_KEPT = 20_000  # nodes of a graph that is kept
 
 if TYPE_CHECKING:
     from gradcalc.verify.verdict import Traced
@@ -166,13 +171,24 @@ class InterruptedCheckError(KeyboardInterrupt):
         self.result = result
 
 
-class _Computed(NamedTuple):
-    """The graph of a problem and the numbers of it that are wanted."""
+class _Graph(NamedTuple):
+    """The graph of a problem: what is wanted of it, as nodes."""
 
     trace: Trace
     leaves: Leaves
     passes: Sequence[Backward]
     state: Mapping[str, Node | None]  # the leaves' gradients after the last pass
+    outputs: Mapping[str, Node]
+    wanted: Sequence[Node]
+
+
+class _Computed(NamedTuple):
+    """A graph and the numbers of it that are wanted."""
+
+    trace: Trace
+    leaves: Leaves
+    passes: Sequence[Backward]
+    state: Mapping[str, Node | None]
     outputs: Mapping[str, Node]
     values: Mapping[Node, Array]
 
@@ -189,6 +205,7 @@ def solve(problem: Problem) -> Result:
     """
     with collector_paused():
         done = _compute(problem)
+    _check_expectation(problem, done.leaves)
     gradients = done.numbers(done.state)
     mismatches = _mismatches(problem, gradients)
     check = _verify(problem, done) if problem.check else Check("off")
@@ -212,6 +229,8 @@ def solve(problem: Problem) -> Result:
 
 def _is_finite(array: Array) -> bool:
     """Are all elements finite? Their sum tells in half the time, unless it overflows."""
+    if np.size(array) < FEW:
+        return all(map(math.isfinite, np.ravel(array).tolist()))
     with np.errstate(all="ignore"):
         return bool(np.isfinite(np.sum(array)) or np.all(np.isfinite(array)))
 
@@ -231,10 +250,62 @@ def _origins(done: _Computed, gradients: Mapping[str, Array | None]) -> dict[str
 
 
 def _compute(problem: Problem) -> _Computed:
-    """Text to numbers, without the check."""
+    """Text to numbers, without the check; the graph of a problem like an earlier one is its own."""
+    key = _key(problem)
+    known = _PLANS.get(key)
+    if known is not None:
+        graph, plan = known
+        try:
+            numbers = plan([problem.at[str(leaf.params[0])] for leaf in plan.leaves])
+        except GradcalcError:  # it is told again, with the place in this problem's own text
+            return _computed(problem, _graph(problem))
+        trace = graph.trace.elsewhere(problem.at)
+        values = dict(zip(graph.wanted, numbers, strict=True))
+        return _Computed(trace, *graph[1:5], values)
+    graph = _graph(problem)
+    done = _computed(problem, graph)
+    if not problem.draws.used and len(graph.trace.graph.nodes) <= MOST_KEPT and _is_fixed(graph):
+        plan = Plan(graph.wanted, list(graph.trace.leaves.values()))
+        if plan.fits:
+            while len(_PLANS) >= MOST_PLANS:
+                del _PLANS[next(iter(_PLANS))]
+            _PLANS[key] = graph, plan
+    return done
+
+
+_PLANS: dict[Hashable, tuple[_Graph, Plan]] = {}  # of the programs that were solved last
+
+
+def _key(problem: Problem) -> Hashable:
+    """What two problems have in common whose graphs are alike."""
+    return (
+        problem.expr.text,
+        tuple([(name, np.shape(value)) for name, value in problem.at.items()]),
+        tuple([_weights_key(weights) for weights in problem.passes]),
+        (problem.zero_grad, problem.retain_graph, problem.expand, problem.output),
+        None if problem.wrt is None else tuple(problem.wrt),
+    )
+
+
+def _weights_key(weights: Weights) -> Hashable:
+    return tuple(
+        [
+            (name, None if given is None else (np.shape(given), np.asarray(given).tobytes()))
+            for name, given in weights.items()
+        ]
+    )
+
+
+def _is_fixed(graph: _Graph) -> bool:
+    """Does the program do the same whatever the values are?"""
+    behind = needed(graph.trace.conditions, {})
+    return not any(node.primitive is LEAF for node in behind)
+
+
+def _graph(problem: Problem) -> _Graph:
+    """Text to graph."""
     trace = run(compiled(problem), problem.at, problem.draws)
     leaves = wanted_leaves(problem, trace)
-    _check_expectation(problem, leaves)
     if len(problem.passes) > 1 and not problem.retain_graph:
         raise GradcalcError(
             "graph-freed",
@@ -255,8 +326,13 @@ def _compute(problem: Problem) -> _Computed:
         *(g for p in passes for g in p.gradients.values()),
     ]
     nodes = list(dict.fromkeys(node for node in wanted if node is not None))
-    values = dict(zip(nodes, trace.compute(nodes), strict=True))
-    return _Computed(trace, leaves, passes, state, outputs, values)
+    return _Graph(trace, leaves, passes, state, outputs, nodes)
+
+
+def _computed(problem: Problem, graph: _Graph) -> _Computed:
+    """Graph to numbers."""
+    numbers = graph.trace.compute(graph.wanted)
+    return _Computed(*graph[:5], dict(zip(graph.wanted, numbers, strict=True)))
 
 
 def _verify(problem: Problem, done: _Computed) -> Check:

@@ -9,11 +9,12 @@ from typing import NoReturn
 import typer
 
 from gradcalc.blocks import Blocks
-from gradcalc.errors import GradcalcError, printable, underline
+from gradcalc.errors import GradcalcError
 from gradcalc.problem import Result
+from gradcalc.render.outcomes import notes
 from gradcalc.render.report import show_result
 
-FAILED, WRONG_INPUT, CLOSED_PIPE = 1, 2, 141
+FAILED, WRONG_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
 
 
 def print_result(result: Result, digits: int, as_json: bool) -> None:
@@ -28,26 +29,22 @@ def print_result(result: Result, digits: int, as_json: bool) -> None:
     note(result)
 
 
-def note(result: Result | Blocks, name: str = "") -> None:
-    """Prints warnings to standard error; ``name`` says of which problem."""
-    place = f"{name}: " if name else ""
-    for warning in result.warnings:
-        lines = [f"note: {place}{warning.message}"]
-        if warning.span is not None:
-            lines += underline(result.problem.expr.text, warning.span)
-        print(printable("\n".join(lines)), file=sys.stderr)
+def note(result: Result | Blocks) -> None:
+    """Prints warnings to standard error."""
+    if text := notes(result):
+        print(text, file=sys.stderr)
 
 
-def print_error(error: GradcalcError) -> None:
-    """Prints an error to standard error, in colour on a terminal."""
+def say(message: str) -> None:
+    """Prints an error or a note to standard error, in colour on a terminal."""
     if not sys.stderr.isatty():
         with suppress(OSError):  # if nobody can read it, the exit code must do
-            print(error, file=sys.stderr, flush=True)
+            print(message, file=sys.stderr, flush=True)
         return
     from rich.console import Console
     from rich.text import Text
 
-    text = Text(str(error))
+    text = Text(message)
     text.highlight_regex("^error:", "bold red")
     text.highlight_regex("(?m)^help:", "bold")
     Console(stderr=True).print(text, soft_wrap=True)
@@ -77,7 +74,7 @@ def to_stdout() -> Iterator[None]:
 
 def fail(error: GradcalcError, as_json: bool) -> NoReturn:
     """Reports a wrong input: for people on standard error, with --json also as the result."""
-    print_error(error)
+    say(str(error))
     if as_json:
         from gradcalc.render.record import dumps, error_record
 

@@ -1,10 +1,12 @@
-"""``gradcalc run``: the problems of files and folders, in order."""
+"""``gradcalc run``: the problems of files, folders and pipes, in order."""
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
 
-from gradcalc.cli.options import CheckTime, Digits, Json, NoCheck, Strict
+from gradcalc.cli.options import CheckBy, CheckTime, Digits, Json, Method, NoCheck, Strict
+from gradcalc.cli.options import check_options as options_of
 from gradcalc.errors import GradcalcError
 
 
@@ -12,9 +14,32 @@ def run(
     paths: Annotated[
         list[str],
         typer.Argument(
-            help="Files (.toml .json .jsonl), folders, or - (JSONL).", metavar="PATH..."
+            help="Files (.toml .json .jsonl .csv), folders, or - (JSONL).", metavar="PATH..."
         ),
     ],
+    expr: Annotated[
+        str | None, typer.Option(help="The program of every row of .csv files.", metavar="EXPR")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option(help="Write JSON, one line a problem, to this file.")
+    ] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(help="As --output, but keep what the file has of the same problems."),
+    ] = None,
+    jobs: Annotated[
+        str, typer.Option(help="How many processes work: a number, or auto (one a core).")
+    ] = "1",
+    fail_fast: Annotated[
+        bool, typer.Option("--fail-fast", help="Stop at the first problem that is not ok.")
+    ] = False,
+    max_errors: Annotated[
+        int | None, typer.Option(help="Stop when so many problems are not ok.", min=1)
+    ] = None,
+    only: Annotated[
+        str, typer.Option("--filter", help="Only problems whose name contains this text.")
+    ] = "",
+    check: CheckBy = Method.AUTO,
     check_time: CheckTime = 10.0,
     no_check: NoCheck = False,
     strict: Strict = False,
@@ -22,22 +47,44 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Solve every problem of files or folders; exit with 1 if any fails its check or its expect."""
-    from gradcalc.batch import exit_code, solve_all
-    from gradcalc.cli.output import note, print_error, to_stdout, write
-    from gradcalc.files.problems import records_of
-    from gradcalc.render.record import dumps, outcome_record
-    from gradcalc.render.summary import show_all
+    from gradcalc.cli.batches import Batch
+    from gradcalc.cli.output import fail
 
-    outcomes = []
-    for outcome in solve_all(records_of(paths), check=not no_check, check_seconds=check_time):
-        if as_json:
-            write(dumps(outcome_record(outcome)))
-        if isinstance(outcome.result, GradcalcError):
-            print_error(outcome.result)
-        elif not as_json:
-            note(outcome.result, outcome.name)
-        outcomes.append(outcome)
-    if not as_json:
-        with to_stdout():
-            show_all(outcomes, digits)
-    raise typer.Exit(exit_code(outcomes, strict))
+    try:
+        how: dict[str, Any] = options_of(check, check_time, no_check, False)
+        batch = Batch(
+            paths,
+            expr,
+            how,
+            jobs=_jobs(jobs),
+            only=only,
+            output=_output(output, resume),
+            resume=resume is not None,
+            digits=digits,
+            as_json=as_json,
+        )
+        code = batch.run(1 if fail_fast else max_errors, strict)
+    except GradcalcError as error:
+        fail(error, False)
+    raise typer.Exit(code)
+
+
+def _output(output: str | None, resume: str | None) -> str | None:
+    if output is not None and resume is not None and output != resume:
+        raise GradcalcError("output", "--output and --resume name two files", "leave out --output")
+    return resume if output is None else output
+
+
+def _jobs(text: str) -> int:
+    """The number of processes."""
+    import os
+
+    if text == "auto":
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    if text.isascii() and text.isdigit() and 1 <= int(text[:5]) <= MOST_JOBS:
+        return int(text)
+    raise GradcalcError("jobs", f"'{text}' is no number of processes", "--jobs 4, or --jobs auto")
+
+
+MOST_JOBS = 1_000
+Records = Iterator[Any]

@@ -1,13 +1,17 @@
-"""Problems in .toml, .json and .jsonl files, and in folders of them."""
+"""Problems in .toml, .json, .jsonl and .csv files, and in folders of them."""
 
+import csv
+import json
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from gradcalc.errors import GradcalcError, Source, did_you_mean
 from gradcalc.files.json_values import NUMBERS, array_of, parse_json, parse_toml, values_of
-from gradcalc.files.texts import decode, read_program, read_stdin, read_text
+from gradcalc.files.lines import lines_in
+from gradcalc.files.texts import opened, read_program, read_text, stdin
 from gradcalc.files.values import names_of, read_at, read_weights
 from gradcalc.graph import Array
 from gradcalc.language import literals
@@ -39,32 +43,32 @@ class Record(NamedTuple):
 
     place: str
     data: dict[str, Any] | GradcalcError
+    named: str | None = None  # where the data are wrong, and yet a name is known
+
+    @property
+    def name(self) -> str:
+        """What the problem is called: by itself, else by its place."""
+        given = self.data.get("name") if isinstance(self.data, dict) else self.named
+        return given if isinstance(given, str) else self.place
 
 
-def records_of(paths: Iterable[str]) -> Iterator[Record]:
+def records_of(paths: Iterable[str], expr: str | None = None) -> Iterator[Record]:
     """The problems of files and folders, in order; ``-`` is JSONL on standard input.
 
-    A file that cannot be read is a record of its own, with what is wrong.
+    expr: the program of each row of a .csv file. A file that cannot be read is a record of its
+    own, with what is wrong.
     """
     for path in paths:
-        if path == "-":
-            yield from _records(path, _read_standard_input)
-        else:
-            yield from _records(path, partial(_read, Path(path)))
+        try:
+            if path == "-":
+                yield from _jsonl(stdin(), "-")
+            else:
+                yield from _read(Path(path), expr, frozenset())
+        except GradcalcError as error:
+            yield Record(path, error)
 
 
-def _read_standard_input() -> Iterator[Record]:
-    yield from _jsonl_records(decode(read_stdin(), "standard input"), "-")
-
-
-def _records(place: str, read: Callable[[], Iterator[Record]]) -> Iterator[Record]:
-    try:
-        yield from read()
-    except GradcalcError as error:
-        yield Record(place, error)
-
-
-def _read(path: Path, above: frozenset[Path] = frozenset()) -> Iterator[Record]:
+def _read(path: Path, expr: str | None, above: frozenset[Path]) -> Iterator[Record]:
     """The problems of a file or, by name, of a folder, which is in the folders ``above``."""
     if path.is_dir():
         above |= {path.resolve()}
@@ -72,41 +76,109 @@ def _read(path: Path, above: frozenset[Path] = frozenset()) -> Iterator[Record]:
             child
             for child in sorted(path.iterdir())
             if (child.is_dir() and child.resolve() not in above)  # a link may lead back
-            or (child.is_file() and child.suffix.lower() in READERS)
+            or (child.is_file() and is_readable(child, expr))
         ]
         if not children:
-            raise GradcalcError(
-                "file", f"'{path}' has no problems", "problems are read from .toml .json .jsonl"
-            )
+            raise GradcalcError("file", f"'{path}' has no problems", KINDS)
         for child in children:
-            yield from _records(str(child), partial(_read, child, above))
-        return
-    reader = READERS.get(path.suffix.lower())
-    text = read_text(path)  # a missing file is told first
-    if reader is None:
-        raise GradcalcError(
-            "file", f"'{path}' is of no known kind", "problems are read from .toml .json .jsonl"
-        )
-    yield from reader(text, str(path))
-
-
-def _jsonl_records(text: str, name: str) -> Iterator[Record]:
-    """One problem a line."""
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            place = f"{name}:{number}"
             try:
-                yield Record(place, _mapping(parse_json(line, place)))
+                yield from _read(child, expr, above)
             except GradcalcError as error:
-                yield Record(place, error)
+                yield Record(str(child), error)
+        return
+    kind = path.suffix.lower()
+    if kind == ".jsonl":
+        with opened(path) as file:
+            yield from _jsonl(file, str(path))
+    elif kind == ".csv":
+        with opened(path) as file:
+            yield from _csv(file, str(path), expr)
+    else:
+        text = read_text(path)  # a missing file is told first
+        if kind not in WHOLE:
+            raise GradcalcError("file", f"'{path}' is of no known kind", KINDS)
+        yield from WHOLE[kind](text, str(path))
+
+
+def is_readable(path: Path, expr: str | None) -> bool:
+    """Is it a kind of file that has problems? A .csv file is one only with a program for it."""
+    kind = path.suffix.lower()
+    return kind in (".jsonl", *WHOLE) or (kind == ".csv" and expr is not None)
+
+
+def _jsonl(file: BinaryIO, name: str) -> Iterator[Record]:
+    """One problem a line."""
+    for number, line, whole in lines_in(file, name):
+        place = f"{name}:{number}"
+        if isinstance(line, GradcalcError):
+            yield Record(place, line)
+            continue
+        try:
+            yield _record(place, parse_json(line, place))
+        except GradcalcError as error:
+            if not whole and error.code == "json":
+                error.hint = error.hint or "is the last line cut off?"
+            yield Record(place, error, _name_in(line))
+
+
+def _name_in(line: str) -> str | None:
+    """The name in an object that is JSON at least, such as one that has a key twice."""
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    name = data.get("name") if isinstance(data, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def _csv(file: BinaryIO, name: str, expr: str | None) -> Iterator[Record]:
+    """One problem a row: its cells are the values of the leaves that the first row names."""
+    if expr is None:
+        raise GradcalcError(
+            "csv", f"'{name}' has values, but no program", "give it one: --expr 'y = a*b'"
+        )
+    header: list[str] | None = None
+    for number, line, _ in lines_in(file, name):
+        place = f"{name}:{number}"
+        if isinstance(line, GradcalcError):
+            yield Record(place, line)
+            continue
+        try:
+            (cells,) = csv.reader([line], strict=True)
+        except csv.Error as error:
+            yield Record(place, GradcalcError("csv", str(error)))
+            continue
+        cells = [cell.strip() for cell in cells]
+        if header is None:
+            header = [normalize(cell) for cell in cells]
+            continue
+        yield Record(place, _row(header, cells, expr))
+
+
+def _row(header: list[str], cells: list[str], expr: str) -> dict[str, Any] | GradcalcError:
+    if len(cells) != len(header):
+        return GradcalcError(
+            "ragged",
+            f"{len(cells)} cells for {len(header)} columns",
+            "give each line as many cells as the first",
+        )
+    if "" in cells:
+        return GradcalcError("number", f"'{header[cells.index('')]}' has no value")
+    return {"expr": expr, "at": dict(zip(header, map(_cell, cells), strict=True))}
+
+
+def _cell(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text  # such as pi/4
 
 
 def _json_records(text: str, name: str) -> Iterator[Record]:
     """One problem, or a list of them."""
     data = parse_json(text, name)
     for number, one in enumerate(data if isinstance(data, list) else [data], 1):
-        place = f"{name}:{number}" if isinstance(data, list) else name
-        yield Record(place, _mapping(one))
+        yield _record(f"{name}:{number}" if isinstance(data, list) else name, one)
 
 
 def _toml_records(text: str, name: str) -> Iterator[Record]:
@@ -116,30 +188,30 @@ def _toml_records(text: str, name: str) -> Iterator[Record]:
     if not isinstance(problems, list) or set(data) - {"problem"} or not problems:
         raise GradcalcError("toml", f"'{name}' is not made of [[problem]] tables")
     for number, one in enumerate(problems, 1):
-        yield Record(f"{name}:{number}", _mapping(one))
+        yield _record(f"{name}:{number}", one)
 
 
-READERS: dict[str, Callable[[str, str], Iterator[Record]]] = {
+WHOLE: dict[str, Callable[[str, str], Iterator[Record]]] = {
     ".toml": _toml_records,
     ".json": _json_records,
-    ".jsonl": _jsonl_records,
 }
+KINDS = "problems are read from .toml .json .jsonl, and with --expr from .csv"
 
 
-def _mapping(data: Any) -> dict[str, Any] | GradcalcError:
+def _record(place: str, data: Any) -> Record:
     if isinstance(data, dict):
-        return data
-    return GradcalcError("record", "a problem is an object of keys and values")
+        return Record(place, data)
+    return Record(place, GradcalcError("record", "a problem is an object of keys and values"))
 
 
-def problem_of(record: Record) -> Problem:
-    """The problem of a record, whose keys are eval's options; raises GradcalcError."""
+def problem_of(record: Record, how: Mapping[str, Any]) -> Problem:
+    """The problem of a record, whose keys are eval's options; raises GradcalcError.
+
+    how: further fields of the problem.
+    """
     if isinstance(record.data, GradcalcError):
         raise record.data
-    return _problem(record.data, record.place)
-
-
-def _problem(data: dict[str, Any], place: str) -> Problem:
+    data = record.data
     for key in data:
         if key not in KEYS:
             hint = did_you_mean(key, KEYS) or f"the keys are {', '.join(KEYS)}"
@@ -151,7 +223,7 @@ def _problem(data: dict[str, Any], place: str) -> Problem:
     seed = _get(data, "seed", None, int)
     if seed is not None and seed < 0:
         raise GradcalcError("record", "'seed' must not be negative")
-    draws = Draws(seed)
+    draws = Draws(seed, partial(_seed, data))
     passes = _get(data, "passes", [data.get("weights")], list)
     if not passes:
         raise GradcalcError("record", "'passes' is empty", "leave it out, or give one pass: [null]")
@@ -163,7 +235,7 @@ def _problem(data: dict[str, Any], place: str) -> Problem:
         wrt = ",".join(_get({"wrt": name}, "wrt", "", str) for name in wrt)
     output = _get(data, "output", None, str)
     text = _get(data, "expr", "", str)
-    expr = read_program(text) if text.startswith("@") else Source(text, place)
+    expr = read_program(text) if text.startswith("@") else Source(text, record.place)
     return Problem(
         expr=expr,
         at=at,
@@ -178,7 +250,13 @@ def _problem(data: dict[str, Any], place: str) -> Problem:
         rtol=_tolerance(data, "rtol", Problem.rtol),
         atol=_tolerance(data, "atol", Problem.atol),
         draws=draws,
+        **how,
     )
+
+
+def _seed(data: dict[str, Any]) -> int:
+    """A seed for a problem without one: the same whenever it is solved."""
+    return zlib.crc32(json.dumps(data, sort_keys=True, default=str).encode())
 
 
 WORDS = {

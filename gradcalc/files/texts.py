@@ -23,9 +23,16 @@ def within(label: str, text: str) -> Iterator[None]:
 
 def read_bytes(path: Path) -> bytes:
     """The bytes of a file; raises GradcalcError that names it where it cannot be read."""
+    with opened(path) as file:
+        return _limited(file, str(path))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """A file to read bytes from; raises GradcalcError that names it where that cannot be."""
     try:
         with path.open("rb") as file:
-            return _limited(file, str(path))
+            yield file
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise GradcalcError("file", f"cannot read '{path}': {reason}", _nearest(path)) from None
@@ -43,11 +50,16 @@ def _nearest(path: Path) -> str | None:
         return None
 
 
-def read_stdin() -> bytes:
-    """All of standard input."""
+def stdin() -> BinaryIO:
+    """Standard input, as bytes."""
     if sys.stdin is None:
         raise GradcalcError("file", "standard input is closed")
-    return _limited(sys.stdin.buffer, "standard input")
+    return sys.stdin.buffer
+
+
+def read_stdin() -> bytes:
+    """All of standard input."""
+    return _limited(stdin(), "standard input")
 
 
 def _limited(file: BinaryIO, name: str) -> bytes:

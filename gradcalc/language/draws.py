@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # NumPy loads its generators when they are first asked for
@@ -13,15 +14,26 @@ if TYPE_CHECKING:  # NumPy loads its generators when they are first asked for
 class Draws:
     """A source of random numbers.
 
-    seed: fixes what is drawn (NumPy's PCG64). None chooses one, which ``chosen`` tells afterwards.
+    seed: fixes what is drawn (NumPy's PCG64); where it is None, ``choose`` makes one, when it is
+    first needed, and ``chosen`` is true.
     """
 
-    def __init__(self, seed: int | None = None) -> None:
-        self.seed = int.from_bytes(os.urandom(4)) if seed is None else seed
+    def __init__(
+        self,
+        seed: int | None = None,
+        choose: Callable[[], int] = lambda: int.from_bytes(os.urandom(4)),
+    ) -> None:
+        self._seed = seed
+        self._choose = choose
         self.chosen = seed is None
         self.used = False
         self._generator: Generator | None = None
         self._start: Mapping[str, Any] | None = None
+
+    @cached_property
+    def seed(self) -> int:
+        """The seed that was given or chosen."""
+        return self._choose() if self._seed is None else self._seed
 
     def begin(self) -> None:
         """A program starts to run: from here on its numbers can be drawn again."""

@@ -1,8 +1,8 @@
 """What a program did: its graph, its names, and the values that were asked for on the way."""
 
 import ast
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -49,6 +49,11 @@ class Trace:
     values: dict[Node, Array] = field(default_factory=dict)
     conditions: list[Node] = field(default_factory=list)  # whose values steered the program
     output: str | None = None  # the name that was assigned last
+
+    def elsewhere(self, at: Mapping[str, Array]) -> Self:
+        """The same trace with other values of its leaves, none of which steered it."""
+        values = {leaf: np.asarray(at[name])[()] for name, leaf in self.leaves.items()}
+        return replace(self, values=values)
 
     def error(self, error: GradcalcError, name: str) -> GradcalcError:
         """``error`` with the place where ``name`` got its value."""

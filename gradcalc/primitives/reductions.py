@@ -11,7 +11,7 @@ Axes = tuple[int, ...]
 
 sum_ = Linear(
     name="sum",
-    forward=lambda x, axes: np.sum(x, axis=axes, keepdims=True),
+    forward=lambda x, axes: np.add.reduce(x, axis=axes, keepdims=True),
     shape=lambda shape, axes: tuple(1 if i in axes else n for i, n in enumerate(shape)),
     transpose=lambda cotangent, node, position: spread_to(cotangent, node.inputs[0].shape),
     truth=False,

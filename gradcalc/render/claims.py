@@ -8,7 +8,7 @@ import numpy as np
 from gradcalc.claims import Verdict
 from gradcalc.render.layout import Line, show
 from gradcalc.render.numbers import array, number, plural
-from gradcalc.render.record import arrays_record, float_record
+from gradcalc.render.record import arrays_record
 
 WORDS = {"proven": "right for all values", "holds": "right", "wrong": "wrong"}
 STATUS = {"proven": "verified", "holds": "verified", "wrong": "mismatch"}
@@ -66,7 +66,7 @@ def _record(verdict: Verdict) -> dict[str, Any]:
         else {
             "at": arrays_record({name: np.asarray(v) for name, v in example.at.items()}),
             "index": list(example.element),
-            "claimed": float_record(example.claimed),
-            "true": float_record(example.true),
+            "claimed": example.claimed,
+            "true": example.true,
         },
     }

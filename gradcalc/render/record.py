@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcalc.batch import Outcome
 from gradcalc.blocks import Blocks
 from gradcalc.errors import GradcalcError
 from gradcalc.graph import Array
@@ -15,18 +14,24 @@ from gradcalc.problem import Note, Result
 from gradcalc.verify.findings import Check, Evidence, Finding
 
 SCHEMA = "gradcalc.result/1"
+ENCODER = json.JSONEncoder(allow_nan=False)
 
 
 def dumps(record: Mapping[str, Any]) -> str:
-    """One line of strict JSON."""
-    return json.dumps(record, allow_nan=False)
+    """One line of strict JSON, which has words for what it cannot spell."""
+    try:
+        return ENCODER.encode(record)
+    except ValueError:
+        return ENCODER.encode(_spelled(record))
 
 
-def outcome_record(outcome: Outcome) -> dict[str, Any]:
-    """The record of a result, or of an error."""
-    if isinstance(outcome.result, GradcalcError):
-        return error_record(outcome.result, outcome.name)
-    return result_record(outcome.result)
+def _spelled(value: Any) -> Any:
+    """``value`` with a text for each number that is not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _word(value)
+    if isinstance(value, Mapping):
+        return {key: _spelled(one) for key, one in value.items()}
+    return [_spelled(one) for one in value] if isinstance(value, list) else value
 
 
 def result_record(result: Result) -> dict[str, Any]:
@@ -131,7 +136,7 @@ def _evidence(one: Evidence) -> dict[str, Any]:
         **_place(one),
         "verdict": "agrees" if one.finding is None else one.finding.kind,
         "digits": one.digits,
-        "autograd": float_record(one.autograd),
+        "autograd": one.autograd,
         "ours": nstr(one.ours, 50),
         "sympy": nstr(one.sympy, 50),
     }
@@ -148,7 +153,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
     return {
         **_place(finding),
         "kind": finding.kind,
-        "autograd": None if finding.autograd is None else float_record(finding.autograd),
+        "autograd": finding.autograd,
         "true": _exact(finding.true),
         "left": _exact(finding.left),
         "right": _exact(finding.right),
@@ -164,14 +169,10 @@ def arrays_record(values: Mapping[str, Array | None]) -> dict[str, Any]:
 
 
 def _array(value: Array) -> Any:
-    if np.all(np.isfinite(value)):
-        return np.asarray(value).tolist()
-    if np.ndim(value):
-        return [_array(row) for row in value]
-    return float_record(float(value))
+    return np.asarray(value).tolist()
 
 
-def float_record(value: float) -> float | str:
+def _word(value: float) -> float | str:
     """JSON has no spelling for what is not finite."""
     if math.isfinite(value):
         return value
@@ -184,4 +185,4 @@ def _exact(value: Any) -> float | str | None:
         return None
     near = float(value)
     beyond = (math.isinf(near) or near == 0.0) and near != value
-    return str(value) if beyond else float_record(near)
+    return str(value) if beyond else near

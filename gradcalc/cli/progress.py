@@ -1,0 +1,58 @@
+"""The progress of a batch on a terminal: how many problems, how fast, how long still."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+BLOCK = 1 << 20
+
+
+class _Rate(ProgressColumn):
+    """Problems a second."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:,.0f}/s" if task.speed else "")
+
+
+@contextmanager
+def progress(paths: Sequence[str]) -> Iterator[Callable[[], None]]:
+    """A bar on standard error while inside; the yielded function counts one more problem."""
+    columns = (
+        TextColumn("{task.completed} problems" if _total(paths) is None else "problems"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        _Rate(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("problems", total=_total(paths))
+        yield lambda: bar.advance(task)
+
+
+def _total(paths: Sequence[str]) -> int | None:
+    """The number of problems, where lines tell it; else None."""
+    count = 0
+    for path in map(Path, paths):
+        kind = path.suffix.lower()
+        if kind not in (".jsonl", ".csv") or not path.is_file():
+            return None
+        try:
+            with path.open("rb") as file:
+                while block := file.read(BLOCK):
+                    count += block.count(b"\n")
+        except OSError:
+            return None
+        count -= kind == ".csv"
+    return count

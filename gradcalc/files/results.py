@@ -1,0 +1,138 @@
+"""A file of results, one line of JSON each, that is whole up to its last line whatever happens."""
+
+import glob
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from gradcalc.errors import GradcalcError
+from gradcalc.files.problems import is_readable
+
+
+class Results:
+    """Lines that are written in order; what an earlier run left can be taken over.
+
+    path: the file. inputs: paths of the problems, which it must not be among. resume: keep the
+    file's own lines as far as they are those of this run too; else it begins empty.
+    Raises GradcalcError where the file cannot be written.
+    """
+
+    def __init__(self, path: Path, inputs: Iterable[str], *, resume: bool) -> None:
+        self.path = path
+        self.left = sorted(path.parent.glob(f"{glob.escape(path.name)}.part-*"))  # by killed runs
+        self.part = path.with_name(f"{path.name}.part-{os.getpid()}")  # if it is written anew
+        self._refuse(inputs)
+        # By the key of its input, where the line of a result that is ok begins, and in which file.
+        self.known: dict[str, tuple[BinaryIO, int]] = {}
+        self._old: list[BinaryIO] = []
+        try:
+            if resume:
+                for old in (self.path, *self.left):
+                    self._index(old)
+            self.file = open(path, "r+b" if resume and path.exists() else "w+b", buffering=0)  # noqa: SIM115 - closed by close()
+        except OSError as error:
+            raise self._error(error) from None
+        self.anew = False  # is it written anew, into the part?
+        self.size = 0  # bytes that are right
+
+    def _refuse(self, inputs: Iterable[str]) -> None:
+        for name in [name for name in inputs if name != "-"]:
+            source = Path(name)
+            same = source.exists() and self.path.exists() and source.samefile(self.path)
+            inside = source.is_dir() and source.resolve() in self.path.resolve().parents
+            if same or (inside and is_readable(self.path, "")):
+                raise GradcalcError(
+                    "output", f"'{self.path}' is one of the inputs", "write to another file"
+                )
+        if self.path.is_dir():
+            raise GradcalcError("output", f"'{self.path}' is a folder", "name a file in it")
+
+    def _index(self, path: Path) -> None:
+        if not path.exists():
+            return
+        file = open(path, "rb")  # noqa: SIM115 - closed by close()
+        self._old.append(file)
+        begin = 0
+        for line in file:
+            if line.endswith(b"\n"):
+                record = _object(line)
+                if record.get("status") == "ok" and isinstance(record.get("input"), str):
+                    self.known.setdefault(record["input"], (file, begin))
+            begin += len(line)
+
+    def take(self, key: str) -> str | None:
+        """The line of an earlier run for the same input, if that was ok."""
+        if key not in self.known:
+            return None
+        file, begin = self.known[key]
+        file.seek(begin)
+        return file.readline().decode().rstrip("\n")
+
+    def write(self, line: str) -> None:
+        """Appends a line, wholly or not at all; raises GradcalcError."""
+        data = f"{line}\n".encode()
+        try:
+            if not self.anew:
+                here = self.file.read(len(data))
+                if here == data:  # it stands there already
+                    self.size += len(data)
+                    return
+                if not here.endswith(b"\n") and not self.file.read(1):
+                    self.file.truncate(self.size)  # the end, or a line that was cut off there
+                    self.file.seek(self.size)
+                else:
+                    self._begin_anew()
+            self._append(data)
+        except OSError as error:
+            raise self._error(error) from None
+
+    def _begin_anew(self) -> None:
+        """Other lines follow, which must not be lost: what is right so far is copied."""
+        fresh = open(self.part, "w+b", buffering=0)  # noqa: SIM115 - closed by close()
+        self.file.seek(0)
+        left = self.size
+        while left:
+            block = self.file.read(min(left, 1 << 20))
+            fresh.write(block)
+            left -= len(block)
+        self._old.append(self.file)
+        self.file, self.anew = fresh, True
+
+    def _append(self, data: bytes) -> None:
+        written = 0
+        try:
+            while written < len(data):
+                written += self.file.write(data[written:]) or 0
+        except OSError:
+            self.file.truncate(self.size)
+            raise
+        self.size += len(data)
+
+    def close(self, finished: bool) -> None:
+        """Ends the file; if all was done, what it held besides goes."""
+        try:
+            if finished and self.anew:
+                os.replace(self.part, self.path)
+            elif finished:
+                self.file.truncate(self.size)
+            for old in self.left if finished else ():
+                old.unlink(missing_ok=True)
+        except OSError as error:
+            raise self._error(error) from None
+        finally:
+            for file in (self.file, *self._old):
+                file.close()
+
+    def _error(self, error: OSError) -> GradcalcError:
+        reason = (error.strerror or str(error)).lower()
+        return GradcalcError("output", f"cannot write '{self.path}': {reason}")
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        data = json.loads(line)
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}
