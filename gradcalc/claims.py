@@ -205,9 +205,8 @@ class _Judge:
     def _formulas(self, claim: Claim) -> tuple[Any, Any] | None:
         """The claim and the derivative as SymPy expressions, where one serves for all values."""
         from gradcalc.verify.derivative import NoFormulaError
-        from gradcalc.verify.jacobian import Jacobian
+        from gradcalc.verify.jacobian import formulas
         from gradcalc.verify.lower import TooLargeError, cost, lower
-        from gradcalc.verify.points import Points
 
         for point in self._points():
             try:
@@ -222,8 +221,7 @@ class _Judge:
         if trace.conditions or claim.leaf not in trace.leaves or cost([y]) > LONGEST:
             return None
         try:
-            jacobian = Jacobian({"y": y}, trace.leaves, Points(trace.values))
-            true = jacobian.formula("y", claim.leaf)
+            true = formulas({"y": y}, trace.leaves).one("y", claim.leaf)
             lowered = lower([as_number(own.names[claim.leaf])])
         except (NoFormulaError, TooLargeError, RecursionError):
             return None

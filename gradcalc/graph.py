@@ -8,8 +8,8 @@ of 100,000 steps is several hundred thousand of them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from gradcalc.errors import GradcalcError
 Shape: TypeAlias = tuple[int, ...]
 Params: TypeAlias = tuple[Any, ...]
 Array: TypeAlias = Any  # np.float64 or np.ndarray: float64, bool, or objects (mpmath, SymPy)
+
+T = TypeVar("T")
 
 LARGEST = 2**28  # elements of one node: 2 GiB of float64
 MOST_AXES = 32  # that NumPy broadcasts
@@ -222,8 +224,16 @@ class Graph:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.origin: object = None
+        self._memory: dict[Hashable, Any] = {}
         # Two levels, so that a node's own ``inputs`` tuple is the key and none is stored twice.
         self._tables: dict[tuple[Primitive, Params], dict[tuple[Any, ...], Node]] = {}
+
+    def remember(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` returned when ``key`` was first asked for: what holds at all points."""
+        if key not in self._memory:
+            self._memory[key] = make()
+        found: T = self._memory[key]
+        return found
 
     def leaf(self, name: str, shape: Shape) -> Node:
         """The input called ``name``; its value is given when the graph is evaluated."""

@@ -7,7 +7,7 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -113,8 +113,9 @@ class Result:
 
     outputs: the values of the weighted outputs. gradients: the leaves' state after the last pass;
     None for a leaf that no weighted output depends on. mismatches: leaves that differ from
-    ``expect``. unused: leaves that the program does not name. origins: of the first element of a
-    leaf's gradient that is not finite, where it is known. numeric: by leaf, if it was asked for.
+    ``expect``. unused: leaves that the program does not name. infinite: by leaf, the first element
+    of its gradient that is not finite; origins: of that, where it is known. numeric: by leaf, if it
+    was asked for.
     """
 
     problem: Problem
@@ -124,24 +125,23 @@ class Result:
     check: Check
     mismatches: Sequence[str]
     unused: Sequence[str]
+    infinite: Mapping[str, tuple[int, ...]]
     origins: Mapping[str, Origin]
     numeric: Mapping[str, Differences] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def warnings(self) -> Sequence[Note]:
         """What a reader should know: unused leaves, infinite gradients and nan, a chosen seed."""
         found = unused_notes(self.unused)
-        for name, gradient in self.gradients.items():
-            if gradient is not None and not _is_finite(gradient):
-                index = _first_not_finite(gradient)
-                where = f" at [{', '.join(map(str, index))}]" if index else ""
-                word = "nan" if np.isnan(np.asarray(gradient)[index]) else "infinite"
-                message = f"the gradient of '{name}' is {word}{where}"
-                origin = self.origins.get(name)
-                if origin is not None:
-                    message += f": it begins in {origin}"
-                span = origin.span if origin else None
-                found.append(Note("non-finite-gradient", message, span))
+        for name, index in self.infinite.items():
+            where = f" at [{', '.join(map(str, index))}]" if index else ""
+            word = "nan" if np.isnan(np.asarray(self.gradients[name])[index]) else "infinite"
+            message = f"the gradient of '{name}' is {word}{where}"
+            origin = self.origins.get(name)
+            if origin is not None:
+                message += f": it begins in {origin}"
+            span = origin.span if origin else None
+            found.append(Note("non-finite-gradient", message, span))
         return [*found, *seed_notes(self.problem.draws)]
 
     @property
@@ -183,14 +183,16 @@ class _Graph(NamedTuple):
 
 
 class _Computed(NamedTuple):
-    """A graph and the numbers of it that are wanted."""
+    """A graph, the values of its leaves, and the numbers of it that are wanted."""
 
-    trace: Trace
-    leaves: Leaves
-    passes: Sequence[Backward]
-    state: Mapping[str, Node | None]
-    outputs: Mapping[str, Node]
+    graph: _Graph
+    at: Mapping[str, Array]
     values: Mapping[Node, Array]
+
+    @property
+    def trace(self) -> Trace:
+        """What the program did at these values."""
+        return self.graph.trace.elsewhere(self.at)
 
     def numbers(self, nodes: Mapping[str, Node | None]) -> dict[str, Array | None]:
         """The values of ``nodes`` by name; None stays None."""
@@ -203,23 +205,29 @@ def solve(problem: Problem) -> Result:
     Raises GradcalcError for whatever is wrong with the text, the values or the weights, and
     InterruptedCheckError.
     """
-    with collector_paused():
-        done = _compute(problem)
-    _check_expectation(problem, done.leaves)
-    gradients = done.numbers(done.state)
+    done = _compute(problem)
+    graph = done.graph
+    _check_expectation(problem, graph.leaves)
+    gradients = done.numbers(graph.state)
     mismatches = _mismatches(problem, gradients)
+    infinite = {
+        name: _first_not_finite(gradient)
+        for name, gradient in gradients.items()
+        if gradient is not None and not _is_finite(gradient)
+    }
     check = _verify(problem, done) if problem.check else Check("off")
     if mismatches and problem.check:
         check = check._replace(status="mismatch")
     result = Result(
         problem,
-        {name: done.values[node] for name, node in done.outputs.items()},
+        {name: done.values[node] for name, node in graph.outputs.items()},
         gradients,
-        [Pass(one.weights, done.numbers(one.gradients)) for one in done.passes],
+        [Pass(one.weights, done.numbers(one.gradients)) for one in graph.passes],
         check,
         mismatches,
-        [name for name in problem.at if name not in done.trace.program.read],
-        _origins(done, gradients),
+        [name for name in problem.at if name not in graph.trace.program.read],
+        infinite,
+        _origins(done, infinite) if infinite else {},
         _differences(problem, done) if problem.numeric else {},
     )
     if check.interrupted:
@@ -239,14 +247,14 @@ def _first_not_finite(gradient: Array) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argwhere(~np.isfinite(gradient))[0])
 
 
-def _origins(done: _Computed, gradients: Mapping[str, Array | None]) -> dict[str, Origin]:
+def _origins(done: _Computed, infinite: Mapping[str, tuple[int, ...]]) -> dict[str, Origin]:
     """Where the first nan or infinity of each gradient comes from."""
-    targets = {}
-    for name, gradient in gradients.items():
-        node = done.state[name]
-        if gradient is not None and node is not None and not _is_finite(gradient):
-            targets[name] = (node, _first_not_finite(gradient))
-    return origins_of(done.trace, targets, done.outputs.values()) if targets else {}
+    targets = {
+        name: (node, index)
+        for name, index in infinite.items()
+        if (node := done.graph.state[name]) is not None
+    }
+    return origins_of(done.trace, targets, done.graph.outputs.values())
 
 
 def _compute(problem: Problem) -> _Computed:
@@ -259,11 +267,10 @@ def _compute(problem: Problem) -> _Computed:
             numbers = plan([problem.at[str(leaf.params[0])] for leaf in plan.leaves])
         except GradcalcError:  # it is told again, with the place in this problem's own text
             return _computed(problem, _graph(problem))
-        trace = graph.trace.elsewhere(problem.at)
-        values = dict(zip(graph.wanted, numbers, strict=True))
-        return _Computed(trace, *graph[1:5], values)
-    graph = _graph(problem)
-    done = _computed(problem, graph)
+        return _Computed(graph, problem.at, dict(zip(graph.wanted, numbers, strict=True)))
+    with collector_paused():
+        graph = _graph(problem)
+        done = _computed(problem, graph)
     if not problem.draws.used and len(graph.trace.graph.nodes) <= MOST_KEPT and _is_fixed(graph):
         plan = Plan(graph.wanted, list(graph.trace.leaves.values()))
         if plan.fits:
@@ -332,7 +339,7 @@ def _graph(problem: Problem) -> _Graph:
 def _computed(problem: Problem, graph: _Graph) -> _Computed:
     """Graph to numbers."""
     numbers = graph.trace.compute(graph.wanted)
-    return _Computed(*graph[:5], dict(zip(graph.wanted, numbers, strict=True)))
+    return _Computed(graph, problem.at, dict(zip(graph.wanted, numbers, strict=True)))
 
 
 def _verify(problem: Problem, done: _Computed) -> Check:
@@ -342,14 +349,15 @@ def _verify(problem: Problem, done: _Computed) -> Check:
     from gradcalc.verify.entry import Claim
     from gradcalc.verify.verdict import Traced
 
-    claims = [Claim([p.weights], done.numbers(p.gradients), p.gradients.get) for p in done.passes]
-    if len(done.passes) > 1 and not problem.zero_grad:  # the sum of all passes is printed too
-        weights = [one.weights for one in done.passes]
-        claims.append(Claim(weights, done.numbers(done.state), done.state.get))
-    leaves = {name: leaf for name, leaf in done.leaves.items() if leaf is not None}
-    values = {**done.trace.values, **done.values}
-    traced = Traced(problem.expr.text, done.outputs, leaves, values, done.trace.conditions)
-    again = partial(_again, problem, tuple(done.outputs), tuple(leaves))
+    graph, trace = done.graph, done.trace
+    claims = [Claim([p.weights], done.numbers(p.gradients), p.gradients.get) for p in graph.passes]
+    if len(graph.passes) > 1 and not problem.zero_grad:  # the sum of all passes is printed too
+        weights = [one.weights for one in graph.passes]
+        claims.append(Claim(weights, done.numbers(graph.state), graph.state.get))
+    leaves = {name: leaf for name, leaf in graph.leaves.items() if leaf is not None}
+    values = {**trace.values, **done.values}
+    traced = Traced(problem.expr.text, graph.outputs, leaves, values, trace.conditions)
+    again = partial(_again, problem, tuple(graph.outputs), tuple(leaves))
     return check(
         traced,
         claims,
@@ -447,7 +455,7 @@ def _as_expected(found: Array | None, wanted: Array | None, rtol: float, atol: f
 
 def _differences(problem: Problem, done: _Computed) -> dict[str, Differences]:
     """The gradients by differences: the program runs anew for every element of every leaf."""
-    leaves = {name: leaf for name, leaf in done.leaves.items() if leaf is not None}
+    leaves = {name: leaf for name, leaf in done.graph.leaves.items() if leaf is not None}
     count = sum(leaf.size for leaf in leaves.values())
     if count > MOST_DIFFERENCES:
         raise GradcalcError(
@@ -456,7 +464,7 @@ def _differences(problem: Problem, done: _Computed) -> dict[str, Differences]:
             f"the most is {MOST_DIFFERENCES:,}: take fewer leaves (--wrt)",
         )
     # The last pass alone, where the gradients are cleared before it.
-    weights = [one.weights for one in done.passes[-1 if problem.zero_grad else 0 :]]
+    weights = [one.weights for one in done.graph.passes[-1 if problem.zero_grad else 0 :]]
     found = {}
     for name, leaf in leaves.items():
         value = np.ravel(problem.at[name])

@@ -25,10 +25,9 @@ from gradcalc.language.literals import bindings
 from gradcalc.language.trace import Trace
 from gradcalc.primitives.rule import Elementwise, Row
 from gradcalc.verify.formula import Formula
-from gradcalc.verify.jacobian import Jacobian
+from gradcalc.verify.jacobian import formulas
 from gradcalc.verify.kinks import kinks
 from gradcalc.verify.lower import lower
-from gradcalc.verify.points import Points
 
 ROWS = "elementwise"  # the group of all rows, and of short formulas in them
 GROUPS = (ROWS, "activations", "losses", "reductions", "shapes", "selections", "linalg")
@@ -118,10 +117,10 @@ def _result(trace: Trace) -> Node:
 
 def _derivative(trace: Trace) -> Mapping[str, str]:
     """SymPy's, of what is elementwise."""
-    jacobian = Jacobian({"y": _result(trace)}, trace.leaves, Points(trace.values))
-    if not jacobian.pointwise:
+    found = formulas({"y": _result(trace)}, trace.leaves)
+    if not found.pointwise:
         return {}
-    return {leaf: str(text) for leaf, text in jacobian.listing()["y"].items()}
+    return {leaf: str(text) for leaf, text in found.listing()["y"].items()}
 
 
 def _formula(row: Elementwise) -> str:

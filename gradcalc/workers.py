@@ -1,12 +1,13 @@
 """A function of many items, in several processes: in order, and whatever becomes of a process."""
 
-import multiprocessing
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from multiprocessing.connection import Connection, wait
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+if TYPE_CHECKING:  # one process does without
+    from multiprocessing.connection import Connection
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -27,7 +28,7 @@ def ordered_map(
     items: Iterable[T | Ready],
     jobs: int,
     died: Callable[[T, int | None], R],
-) -> Iterator[R]:
+) -> Generator[R, None, None]:
     """``function`` of each item, in order, by so many processes; one is this process itself.
 
     died: the result of an item whose process ended, with its exit code, before the result came.
@@ -48,6 +49,8 @@ class _Worker(Generic[T]):
     """A process, the pipe to it, and what it was given and has not answered."""
 
     def __init__(self, function: Callable[[T], Any], others: Sequence["_Worker[T]"]) -> None:
+        import multiprocessing
+
         self.pipe, theirs = multiprocessing.Pipe()
         inherited = [self.pipe, *(other.pipe for other in others)]
         arguments = (function, theirs, inherited)
@@ -71,7 +74,9 @@ class _Worker(Generic[T]):
             self.size = min(MOST, 2 * self.size) if quick else max(1, self.size // 2)
 
 
-def _serve(function: Callable[[Any], Any], pipe: Connection, inherited: list[Connection]) -> None:
+def _serve(
+    function: Callable[[Any], Any], pipe: "Connection", inherited: list["Connection"]
+) -> None:
     """The life of a worker: it ends when the other end of its pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
     for other in inherited:  # else one worker would keep the pipes of the others open
@@ -97,6 +102,8 @@ class _Pool(Generic[T, R]):
         self.next = 0  # the result that is to come
 
     def run(self, items: Iterator[T | Ready]) -> Iterator[R]:
+        from multiprocessing.connection import wait
+
         more = True
         while more or self.taken > self.next:
             for worker in self.workers:

@@ -2,18 +2,15 @@
 
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-import typer
-
 from gradcalc.batch import fingerprint, solve_record
 from gradcalc.cli.output import INTERRUPTED, say, to_stdout, write
-from gradcalc.errors import GradcalcError
 from gradcalc.files.problems import Record, records_of
 from gradcalc.files.results import Results
 from gradcalc.render.outcomes import Done, Summary, crashed, done
@@ -57,7 +54,7 @@ class Batch:
     def run(self, most_errors: int | None, strict: bool) -> int:
         """Solves all, and prints as it goes; the exit code."""
         as_json = self.as_json or self.results is not None
-        outcomes = ordered_map(
+        outcomes: Generator[Done, None, None] = ordered_map(
             partial(work, self.how, self.digits, as_json),
             self._jobs(),
             self.jobs,
@@ -92,11 +89,10 @@ class Batch:
                 continue
             key = fingerprint(record, self.how)
             known = self.results.take(key)
-            yield (
-                Job(record, key)
-                if known is None
-                else Ready(Done(record.name, 0, True, record=known))
-            )
+            if known is None:
+                yield Job(record, key)
+            else:
+                yield Ready(Done(record.name, 0, True, record=known))
 
     def _tell(self, one: Done) -> None:
         """Prints one outcome, or writes it to the file."""
@@ -149,6 +145,3 @@ class _Interrupt:
             finally:
                 self._idle = False
             yield record
-
-
-__all__ = ["Batch", "GradcalcError", "typer"]

@@ -1,13 +1,22 @@
 """``gradcalc run``: the problems of files, folders and pipes, in order."""
 
-from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from gradcalc.cli.options import CheckBy, CheckTime, Digits, Json, Method, NoCheck, Strict
-from gradcalc.cli.options import check_options as options_of
+from gradcalc.cli.options import (
+    CheckBy,
+    CheckTime,
+    Digits,
+    Json,
+    Method,
+    NoCheck,
+    Strict,
+    check_options,
+)
 from gradcalc.errors import GradcalcError
+
+MOST_JOBS = 1_000
 
 
 def run(
@@ -51,7 +60,7 @@ def run(
     from gradcalc.cli.output import fail
 
     try:
-        how: dict[str, Any] = options_of(check, check_time, no_check, False)
+        how = check_options(check, check_time, no_check, explain=False)
         batch = Batch(
             paths,
             expr,
@@ -84,7 +93,3 @@ def _jobs(text: str) -> int:
     if text.isascii() and text.isdigit() and 1 <= int(text[:5]) <= MOST_JOBS:
         return int(text)
     raise GradcalcError("jobs", f"'{text}' is no number of processes", "--jobs 4, or --jobs auto")
-
-
-MOST_JOBS = 1_000
-Records = Iterator[Any]

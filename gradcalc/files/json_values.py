@@ -15,6 +15,7 @@ from gradcalc.language.draws import Draws
 from gradcalc.language.grammar import to_float
 from gradcalc.language.syntax import normalize
 
+NUMERIC = frozenset((float,))  # what needs no second look: an int may be too large
 NUMBERS = {
     "nan": math.nan,
     "inf": math.inf,
@@ -27,7 +28,7 @@ NUMBERS = {
 def parse_json(text: str, name: str) -> Any:
     """The JSON value of ``text``; raises GradcalcError with the place of what is wrong."""
     try:
-        return json.loads(text.rstrip(), object_pairs_hook=_object)
+        return DECODER.decode(text)
     except json.JSONDecodeError as error:
         span = Span(error.lineno, error.colno - 1, error.colno)
         raise GradcalcError("json", error.msg.lower(), None, span, Source(text, name)) from None
@@ -44,6 +45,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key in keys if keys.count(key) > 1)
         raise GradcalcError("duplicate-key", f"the key '{twice}' stands twice in one object")
     return result
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def parse_toml(text: str, name: str) -> dict[str, Any]:
@@ -78,7 +82,8 @@ def array_of(value: Any, draws: Draws, name: str, at: Mapping[str, Array] | None
             return read_array(value[1:], draws)
         return literals.value(Source(value, name), draws, at)
     try:
-        return np.array(_plain(value, name), dtype=np.float64)[()]
+        flat = isinstance(value, list) and NUMERIC.issuperset(map(type, value))
+        return np.array(value if flat else _plain(value, name), dtype=np.float64)[()]
     except ValueError:
         raise GradcalcError(
             "ragged", f"{name}: the rows of the nested list differ in length", "make them equal"

@@ -2,7 +2,8 @@
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -52,8 +53,9 @@ class Trace:
 
     def elsewhere(self, at: Mapping[str, Array]) -> Self:
         """The same trace with other values of its leaves, none of which steered it."""
-        values = {leaf: np.asarray(at[name])[()] for name, leaf in self.leaves.items()}
-        return replace(self, values=values)
+        other = copy(self)
+        other.values = {leaf: np.asarray(at[name])[()] for name, leaf in self.leaves.items()}
+        return other
 
     def error(self, error: GradcalcError, name: str) -> GradcalcError:
         """``error`` with the place where ``name`` got its value."""

@@ -1,4 +1,4 @@
-"""The outcomes of a batch: a line of JSON each, or rows of a table, what failed in full, a count."""
+"""The outcomes of a batch: lines of JSON, or a table, what failed in full, and a count."""
 
 from collections import Counter
 from typing import Any, NamedTuple

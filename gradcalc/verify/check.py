@@ -77,6 +77,10 @@ class _Run:
             for name, leaf in traced.leaves.items()
             if apart or any(claim.gradients[name] is not None for claim in claims)
         }
+        self.names, self.ends = (
+            list(self.shapes),
+            list(accumulate(map(size_of, self.shapes.values()))),
+        )
         self.rows = len(claims) if apart else 1
         self.count = sum(map(size_of, self.shapes.values())) * self.rows
         self.judge: Judge | None = None
@@ -125,9 +129,8 @@ class _Run:
 
     def _judge(self, judge: Judge, number: int) -> None:
         element, row = divmod(number, self.rows)
-        ends = list(accumulate(map(size_of, self.shapes.values())))
-        place = bisect(ends, element)
-        leaf, j = list(self.shapes)[place], element - (ends[place - 1] if place else 0)
+        place = bisect(self.ends, element)
+        leaf, j = self.names[place], element - (self.ends[place - 1] if place else 0)
         if self.apart:
             judge.judge_row(self.claims[row], leaf, j)
         else:

@@ -235,6 +235,7 @@ def agreement(ours: float, true: Any) -> float:
     error = abs(mpmath.mpf(ours) - true)
     if not mpmath.isfinite(error) or true == 0:
         return 0.0
-    if error <= 5e-324:  # one unit of the denormals
+    ratio = float(error / true)
+    if error <= 5e-324 or ratio == 0.0:  # one unit of the denormals
         return FULL
-    return max(0.0, min(FULL, float(-mpmath.log10(error / abs(true)))))
+    return max(0.0, min(FULL, -math.log10(abs(ratio))))

@@ -77,7 +77,8 @@ class Formula:
 
     def __init__(self, expr: sympy.Basic) -> None:
         self.expr = expr
-        self.steps: list[tuple[Callable[..., Any], tuple[int, ...]] | sympy.Basic] = []
+        # Functions with their arguments' positions; numbers that are exact; other atoms.
+        self.steps: list[Any] = []
         positions: dict[sympy.Basic, int] = {}
         stack = [expr]
         while stack:  # arguments first
@@ -90,7 +91,7 @@ class Formula:
             else:
                 positions[stack.pop()] = len(self.steps)
                 arguments = tuple(positions[a] for a in top.args)
-                self.steps.append(top if top.is_Atom else (_function(top), arguments))
+                self.steps.append(_constant(top) if top.is_Atom else (_function(top), arguments))
 
     def __call__(self, point: Mapping[sympy.Symbol, Any]) -> Any:
         """The value at ``point`` (mpf by symbol), at the precision that is set; nan if none."""
@@ -100,6 +101,8 @@ class Formula:
                 if type(step) is tuple:
                     function, arguments = step
                     values.append(function(*[values[i] for i in arguments]))
+                elif type(step) is mpmath.mpf:
+                    values.append(step)
                 else:
                     values.append(_atom(step, point))
         except (*NOT_REAL, TypeError):  # complex numbers are not ordered
@@ -200,9 +203,20 @@ def _as_written(number: sympy.Rational) -> sympy.Expr:
     return sympy.sign(number) * sympy.Symbol(text)
 
 
-def _atom(value: sympy.Basic, point: Mapping[sympy.Symbol, Any]) -> Any:
+def _constant(atom: sympy.Basic) -> Any:
+    """A number that has all its digits in binary, as it is; any other atom stays."""
+    if atom.is_Rational and atom.q & (atom.q - 1) == 0:
+        return mpmath.mp.make_mpf(
+            mpmath.libmp.from_man_exp(int(atom.p), 1 - int(atom.q).bit_length())
+        )
+    return atom
+
+
+def _atom(value: Any, point: Mapping[sympy.Symbol, Any]) -> Any:
     if isinstance(value, sympy.Symbol):
         return point[value]
+    if isinstance(value, mpmath.mpf):
+        return value
     if value in (sympy.true, sympy.false):
         return bool(value)
     if value.is_Rational:

@@ -9,12 +9,13 @@ import numpy as np
 import sympy
 
 from gradcalc.compute.evaluate import needed
-from gradcalc.graph import Array, Node
+from gradcalc.graph import Node
 from gradcalc.verify.derivative import derivative
 from gradcalc.verify.findings import Listing
 from gradcalc.verify.formula import Formula
 from gradcalc.verify.lower import exact, lower
 from gradcalc.verify.points import Points
+from gradcalc.verify.structure import positions
 
 SHOWN = 64  # formulas of one leaf, at the most, where one does not serve for all
 
@@ -64,32 +65,25 @@ class Term(NamedTuple):
         return self.output, self.element, self.formula.expr, self.own.expr
 
 
-class Jacobian:
-    """SymPy's derivatives of ``outputs`` by ``leaves``, at an exact float64 point.
+class Formulas:
+    """SymPy's derivatives of ``outputs`` by ``leaves``, wherever the point is.
 
-    Raises TooLargeError (lower.py) and NoFormulaError (arithmetic.py) where SymPy cannot serve.
+    Raises TooLargeError (lower.py) and NoFormulaError (derivative.py) where SymPy cannot serve.
     """
 
-    method = "symbolic"
-
-    def __init__(
-        self, outputs: Mapping[str, Node], leaves: Mapping[str, Node], points: Points
-    ) -> None:
+    def __init__(self, outputs: Mapping[str, Node], leaves: Mapping[str, Node]) -> None:
         self.outputs, self.leaves = outputs, leaves
         lowered = lower(list(outputs.values()))
         self.pointwise = lowered.pointwise
-        self._symbols = lowered.symbols
+        self.symbols = lowered.symbols
         self._expressions = dict(zip(outputs, lowered.expressions, strict=True))
-        self._numbers = {n: exact(points.values, n) for n in lowered.symbols}
-        self._slope = cache(self._differentiate)
-        self._value = cache(lambda output, k: Formula(self._expression(output, k)))
-        self._containing = cache(self._where_symbols_occur)
-        self._behind = {y: set(needed([y], {})) for y in outputs.values()}
-        self._whole: Point = {} if self.pointwise else self._point_of_all()
+        self.slope = cache(self._differentiate)
+        self.value = cache(lambda output, k: Formula(self._expression(output, k)))
+        self.containing = cache(self._where_symbols_occur)
+        self.behind = {y: set(needed([y], {})) for y in outputs.values()}
+        self.listing = cache(self._listing)
 
-    # Formulas
-
-    def listing(self) -> dict[str, dict[str, Listing]]:
+    def _listing(self) -> dict[str, dict[str, Listing]]:
         """The formulas as text, by output and leaf: one where it serves for every element."""
         return {
             output: {
@@ -100,15 +94,15 @@ class Jacobian:
 
     def _list(self, output: str, leaf: str) -> Listing | None:
         node = self.leaves[leaf]
-        if node not in self._symbols:
+        if node not in self.symbols:
             return "0"
         if self.pointwise:
-            return str(self._slope(output, 0, self._symbols[node]))
-        y, symbols = self.outputs[output], np.asarray(self._symbols[node], dtype=object)
+            return str(self.slope(output, 0, self.symbols[node]))
+        y, symbols = self.outputs[output], np.asarray(self.symbols[node], dtype=object)
         if y.size * node.size > SHOWN:
             return None
         slopes = [
-            [self._slope(output, k, symbol).expr for symbol in symbols.flat] for k in range(y.size)
+            [self.slope(output, k, symbol).expr for symbol in symbols.flat] for k in range(y.size)
         ]
         general = sympy.Symbol(leaf, real=True)
         same = {
@@ -129,60 +123,15 @@ class Jacobian:
     def _differentiate(self, output: str, k: int, symbol: sympy.Symbol) -> Formula:
         return Formula(derivative(self._expression(output, k)).by(symbol))
 
-    def formula(self, output: str, leaf: str) -> Formula | None:
+    def one(self, output: str, leaf: str) -> Formula | None:
         """The one derivative that serves for every element; None where there is no such one."""
         y, node = self.outputs[output], self.leaves[leaf]
-        symbol = self._symbols.get(node)
-        if node not in self._behind[y]:
+        symbol = self.symbols.get(node)
+        if node not in self.behind[y]:
             return ZERO
         if y.shape != node.shape or not (self.pointwise or isinstance(symbol, sympy.Symbol)):
             return None
-        return ZERO if symbol is None else self._slope(output, 0, symbol)
-
-    # Points
-
-    def terms(self, leaf: str, j: int, *, every: bool = False) -> Iterator[Term]:
-        """The terms dy_k/dx_j of element j of ``leaf``: of the y_k that contain it, or of every."""
-        node = self.leaves[leaf]
-        symbols = self._symbols.get(node)
-        whole = self.pointwise or isinstance(symbols, sympy.Symbol)  # one symbol for all elements
-        own = symbols if symbols is None or whole else symbols.flat[j]
-        for output, y in self.outputs.items():
-            reached = () if own is None else self._reached(output, y, node, j, own)
-            for k in range(y.size) if every else reached:
-                symbol = own if k in reached else None
-                point = self._point_at(y, k) if self.pointwise else self._whole
-                element = 0 if self.pointwise else k  # of the expressions: pointwise there is one
-                slope = ZERO if symbol is None else self._slope(output, element, symbol)
-                yield Term(output, k, y.size, slope, self._value(output, element), point, symbol)
-
-    def _reached(
-        self, output: str, y: Node, leaf: Node, j: int, symbol: sympy.Symbol
-    ) -> Sequence[int]:
-        """The elements of ``y`` that contain element j of ``leaf``, which is ``symbol``."""
-        if not self.pointwise:
-            return self._containing(output).get(symbol, ())
-        if leaf not in self._behind[y]:
-            return ()
-        if y.shape == leaf.shape:
-            return (j,)
-        found: list[int] = np.flatnonzero(np.ravel(_positions(leaf.shape, y.shape)) == j).tolist()
-        return found
-
-    def _point_at(self, y: Node, k: int) -> Point:
-        index = np.unravel_index(k, y.shape)
-        return {
-            symbol: _exactly(np.broadcast_to(self._numbers[node], y.shape)[index])
-            for node, symbol in self._symbols.items()
-            if node in self._behind[y]
-        }
-
-    def _point_of_all(self) -> Point:
-        return {
-            symbol: _exactly(number)
-            for node, symbols in self._symbols.items()
-            for symbol, number in zip(np.ravel(symbols), np.ravel(self._numbers[node]), strict=True)
-        }
+        return ZERO if symbol is None else self.slope(output, 0, symbol)
 
     def _where_symbols_occur(self, output: str) -> dict[sympy.Symbol, list[int]]:
         """For each symbol the elements of ``output`` whose expression contains it."""
@@ -191,6 +140,79 @@ class Jacobian:
             for k in range(self.outputs[output].size)
             for symbol in self._expression(output, k).free_symbols
         )
+
+
+def formulas(outputs: Mapping[str, Node], leaves: Mapping[str, Node]) -> Formulas:
+    """The formulas of nodes of one graph, which keeps them."""
+    graph = next(iter(outputs.values())).graph
+    key = ("formulas", tuple(outputs.items()), tuple(leaves.items()))
+    return graph.remember(key, lambda: Formulas(outputs, leaves))
+
+
+class Jacobian:
+    """SymPy's derivatives of ``outputs`` by ``leaves``, at an exact float64 point.
+
+    Raises TooLargeError and NoFormulaError, as ``Formulas``.
+    """
+
+    method = "symbolic"
+
+    def __init__(
+        self, outputs: Mapping[str, Node], leaves: Mapping[str, Node], points: Points
+    ) -> None:
+        self.outputs, self.leaves = outputs, leaves
+        self.formulas = formulas(outputs, leaves)
+        self._numbers = {n: exact(points.values, n) for n in self.formulas.symbols}
+        self._flat = {node: np.ravel(number) for node, number in self._numbers.items()}
+        self._whole: Point = {} if self.formulas.pointwise else self._point_of_all()
+
+    def listing(self) -> dict[str, dict[str, Listing]]:
+        """The formulas as text, by output and leaf: one where it serves for every element."""
+        return self.formulas.listing()
+
+    def terms(self, leaf: str, j: int, *, every: bool = False) -> Iterator[Term]:
+        """The terms dy_k/dx_j of element j of ``leaf``: of the y_k that contain it, or of every."""
+        node, known = self.leaves[leaf], self.formulas
+        symbols = known.symbols.get(node)
+        whole = known.pointwise or isinstance(symbols, sympy.Symbol)  # one symbol for all elements
+        own = symbols if symbols is None or whole else symbols.flat[j]
+        for output, y in self.outputs.items():
+            reached = () if own is None else self._reached(output, y, node, j, own)
+            for k in range(y.size) if every else reached:
+                symbol = own if k in reached else None
+                point = self._point_at(y, k) if known.pointwise else self._whole
+                element = 0 if known.pointwise else k  # of the expressions: pointwise there is one
+                slope = ZERO if symbol is None else known.slope(output, element, symbol)
+                yield Term(output, k, y.size, slope, known.value(output, element), point, symbol)
+
+    def _reached(
+        self, output: str, y: Node, leaf: Node, j: int, symbol: sympy.Symbol
+    ) -> Sequence[int]:
+        """The elements of ``y`` that contain element j of ``leaf``, which is ``symbol``."""
+        if not self.formulas.pointwise:
+            return self.formulas.containing(output).get(symbol, ())
+        if leaf not in self.formulas.behind[y]:
+            return ()
+        if y.shape == leaf.shape:
+            return (j,)
+        found: list[int] = np.flatnonzero(positions(leaf.shape, y.shape) == j).tolist()
+        return found
+
+    def _point_at(self, y: Node, k: int) -> Point:
+        """The numbers of element k of ``y``, which is pointwise."""
+        point = {}
+        for node, symbol in self.formulas.symbols.items():
+            if node in self.formulas.behind[y]:
+                place = k if node.shape == y.shape else int(positions(node.shape, y.shape)[k])
+                point[symbol] = _exactly(self._flat[node][place])
+        return point
+
+    def _point_of_all(self) -> Point:
+        return {
+            symbol: _exactly(number)
+            for node, symbols in self.formulas.symbols.items()
+            for symbol, number in zip(np.ravel(symbols), np.ravel(self._numbers[node]), strict=True)
+        }
 
 
 def _exactly(number: Any) -> Any:
@@ -203,10 +225,3 @@ def _group(pairs: Iterator[tuple[sympy.Symbol, int]]) -> dict[sympy.Symbol, list
     for symbol, k in pairs:
         result.setdefault(symbol, []).append(k)
     return result
-
-
-@cache
-def _positions(shape: tuple[int, ...], spread: tuple[int, ...]) -> Array:
-    """Which element of an array of ``shape`` stands where, once it is broadcast to ``spread``."""
-    size = int(np.prod(shape, dtype=int))
-    return np.broadcast_to(np.arange(size).reshape(shape), spread)

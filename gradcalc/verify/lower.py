@@ -175,6 +175,10 @@ def _elements(node: Node) -> Array:
 
 def cost(outputs: Sequence[Node]) -> int:
     """How many operations all formulas of the derivatives have, by estimate."""
+    return outputs[0].graph.remember(("cost", *outputs), lambda: _cost(outputs))
+
+
+def _cost(outputs: Sequence[Node]) -> int:
     nodes = needed(outputs, {}, SYMBOLS.inputs)
     length = _lengths(nodes)
     if is_pointwise(outputs):

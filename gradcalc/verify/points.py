@@ -18,7 +18,8 @@ class Points:
 
     def __init__(self, values: Mapping[Node, Array]) -> None:
         self.values = {node: value for node, value in values.items() if node.primitive is LEAF}
-        self.structure = Structure()
+        graph = next((node.graph for node in self.values), None)
+        self.structure = graph.remember("structure", Structure) if graph else Structure()
         self._here: dict[int, Elements] = {}
         self._entry: tuple[Node, int] | None = None
         self._beside: dict[tuple[int, Any], Elements] = {}

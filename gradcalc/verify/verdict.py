@@ -90,10 +90,11 @@ class Judge:
         text, outputs, leaves, values, conditions = self.traced
         self.points = points = Points(values)
         self.derivatives = self.method(outputs, leaves, points)
-        self.pointwise = is_pointwise(outputs.values())
+        nodes = list(outputs.values())
+        self.pointwise = is_pointwise(nodes)
         self.kinks = to_kinks(outputs, leaves, values, self.pointwise)
         self.tied = tied(conditions, leaves, values)
-        self.behind = set(needed(outputs.values(), {}))
+        self.behind = nodes[0].graph.remember(("behind", *nodes), lambda: set(needed(nodes, {})))
         self.exact = Exact(points)
         self.culprits = Culprits(text, outputs, leaves, values, conditions, points)
 
