@@ -16,6 +16,7 @@ from gradcalc.cli.hvp import hvp
 from gradcalc.cli.jacobian import jacobian
 from gradcalc.cli.jvp import jvp
 from gradcalc.cli.run import run
+from gradcalc.cli.schema import schema
 from gradcalc.cli.verify import verify
 from gradcalc.errors import printable
 
@@ -34,6 +35,7 @@ app.command("hvp", cls=ExpressionCommand)(hvp)
 app.command("verify", cls=ExpressionCommand)(verify)
 app.command("run")(run)
 app.command("functions")(functions)
+app.command("schema")(schema)
 
 
 def _version(wanted: bool) -> None:

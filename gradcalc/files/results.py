@@ -21,17 +21,18 @@ class Results:
 
     def __init__(self, path: Path, inputs: Iterable[str], *, resume: bool) -> None:
         self.path = path
+        self._refuse(inputs)
         self.left = sorted(path.parent.glob(f"{glob.escape(path.name)}.part-*"))  # by killed runs
         self.part = path.with_name(f"{path.name}.part-{os.getpid()}")  # if it is written anew
-        self._refuse(inputs)
         # By the key of its input, where the line of a result that is ok begins, and in which file.
         self.known: dict[str, tuple[BinaryIO, int]] = {}
         self._old: list[BinaryIO] = []
+        self.is_file = path.is_file() or not path.exists()  # else a pipe or a device
         try:
-            if resume:
-                for old in (self.path, *self.left):
-                    self._index(old)
-            self.file = open(path, "r+b" if resume and path.exists() else "w+b", buffering=0)  # noqa: SIM115 - closed by close()
+            for old in (path, *self.left) if resume and self.is_file else ():
+                self._index(old)
+            mode = "r+b" if resume and path.is_file() else "w+b" if self.is_file else "wb"
+            self.file: Any = open(path, mode, buffering=0)  # noqa: SIM115 - closed by close()
         except OSError as error:
             raise self._error(error) from None
         self.anew = False  # is it written anew, into the part?
@@ -74,7 +75,7 @@ class Results:
         """Appends a line, wholly or not at all; raises GradcalcError."""
         data = f"{line}\n".encode()
         try:
-            if not self.anew:
+            if self.is_file and not self.anew:
                 here = self.file.read(len(data))
                 if here == data:  # it stands there already
                     self.size += len(data)
@@ -106,7 +107,8 @@ class Results:
             while written < len(data):
                 written += self.file.write(data[written:]) or 0
         except OSError:
-            self.file.truncate(self.size)
+            if self.is_file:
+                self.file.truncate(self.size)
             raise
         self.size += len(data)
 
@@ -115,7 +117,7 @@ class Results:
         try:
             if finished and self.anew:
                 os.replace(self.part, self.path)
-            elif finished:
+            elif finished and self.is_file:
                 self.file.truncate(self.size)
             for old in self.left if finished else ():
                 old.unlink(missing_ok=True)

@@ -73,7 +73,7 @@ class Summary:
     def add(self, one: Done) -> None:
         """Counts an outcome, and keeps what is printed of it."""
         self.counts[one.code] += 1
-        self.unproven += not one.proven
+        self.unproven += one.code == 0 and not one.proven
         if one.row and (one.code or len(self.rows) < MOST_ROWS):
             self.rows.append(one.row)
         self.below += one.below
