@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from gradcalc.errors import GradcalcError
 from gradcalc.files.problems import Record, problem_of
-from gradcalc.problem import Result, solve
+from gradcalc.problem import Graphs, Result, solve
 
 
 class Outcome(NamedTuple):
@@ -29,13 +29,13 @@ class Outcome(NamedTuple):
         return isinstance(self.result, GradcalcError) or self.result.proven
 
 
-def solve_record(record: Record, how: Mapping[str, Any]) -> Outcome:
+def solve_record(record: Record, how: Mapping[str, Any], graphs: Graphs) -> Outcome:
     """The outcome of one record; an error ends its own problem only.
 
-    how: options of the check, as fields of a Problem.
+    how: options of the check, as fields of a Problem. graphs: of the records before.
     """
     try:
-        return Outcome(record, solve(problem_of(record, how)))
+        return Outcome(record, solve(problem_of(record, how), graphs))
     except GradcalcError as error:
         return Outcome(record, error.within(record.place))
 

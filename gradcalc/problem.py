@@ -199,13 +199,14 @@ class _Computed(NamedTuple):
         return {name: None if node is None else self.values[node] for name, node in nodes.items()}
 
 
-def solve(problem: Problem) -> Result:
+def solve(problem: Problem, graphs: Graphs | None = None) -> Result:
     """Runs the program, differentiates it, evaluates, and checks.
 
+    graphs: of earlier problems, for one like them.
     Raises GradcalcError for whatever is wrong with the text, the values or the weights, and
     InterruptedCheckError.
     """
-    done = _compute(problem)
+    done = _compute(problem) if graphs is None else graphs.compute(problem)
     graph = done.graph
     _check_expectation(problem, graph.leaves)
     gradients = done.numbers(graph.state)
@@ -257,30 +258,43 @@ def _origins(done: _Computed, infinite: Mapping[str, tuple[int, ...]]) -> dict[s
     return origins_of(done.trace, targets, done.graph.outputs.values())
 
 
-def _compute(problem: Problem) -> _Computed:
-    """Text to numbers, without the check; the graph of a problem like an earlier one is its own."""
-    key = _key(problem)
-    known = _PLANS.get(key)
-    if known is not None:
+class Graphs:
+    """The graphs of the last problems, for others with the same text and shapes."""
+
+    def __init__(self) -> None:
+        self._plans: dict[Hashable, tuple[_Graph, Plan]] = {}
+
+    def compute(self, problem: Problem) -> _Computed:
+        """Text to numbers; a problem like an earlier one has its graph."""
+        key = _key(problem)
+        known = self._plans.get(key)
+        if known is None:
+            done = _compute(problem)
+            self._keep(key, problem, done.graph)
+            return done
         graph, plan = known
         try:
             numbers = plan([problem.at[str(leaf.params[0])] for leaf in plan.leaves])
-        except GradcalcError:  # it is told again, with the place in this problem's own text
-            return _computed(problem, _graph(problem))
+        except GradcalcError:
+            return _compute(problem)  # which tells it with the place in this problem's own text
         return _Computed(graph, problem.at, dict(zip(graph.wanted, numbers, strict=True)))
-    with collector_paused():
-        graph = _graph(problem)
-        done = _computed(problem, graph)
-    if not problem.draws.used and len(graph.trace.graph.nodes) <= MOST_KEPT and _is_fixed(graph):
+
+    def _keep(self, key: Hashable, problem: Problem, graph: _Graph) -> None:
+        if problem.draws.used or len(graph.trace.graph.nodes) > MOST_KEPT or not _is_fixed(graph):
+            return
         plan = Plan(graph.wanted, list(graph.trace.leaves.values()))
         if plan.fits:
-            while len(_PLANS) >= MOST_PLANS:
-                del _PLANS[next(iter(_PLANS))]
-            _PLANS[key] = graph, plan
-    return done
+            while len(self._plans) >= MOST_PLANS:
+                del self._plans[next(iter(self._plans))]
+            self._plans[key] = graph, plan
 
 
-_PLANS: dict[Hashable, tuple[_Graph, Plan]] = {}  # of the programs that were solved last
+def _compute(problem: Problem) -> _Computed:
+    """Text to numbers, without the check."""
+    with collector_paused():
+        graph = _graph(problem)
+        numbers = graph.trace.compute(graph.wanted)
+    return _Computed(graph, problem.at, dict(zip(graph.wanted, numbers, strict=True)))
 
 
 def _key(problem: Problem) -> Hashable:
@@ -334,12 +348,6 @@ def _graph(problem: Problem) -> _Graph:
     ]
     nodes = list(dict.fromkeys(node for node in wanted if node is not None))
     return _Graph(trace, leaves, passes, state, outputs, nodes)
-
-
-def _computed(problem: Problem, graph: _Graph) -> _Computed:
-    """Graph to numbers."""
-    numbers = graph.trace.compute(graph.wanted)
-    return _Computed(graph, problem.at, dict(zip(graph.wanted, numbers, strict=True)))
 
 
 def _verify(problem: Problem, done: _Computed) -> Check:

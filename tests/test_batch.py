@@ -87,7 +87,7 @@ def test_what_is_wrong_with_one_problem_ends_that_only(
     first, wrong, last = records(ran)
     assert ran.code == 2
     assert (first["gradients"], last["gradients"]) == ({"x": 6}, {"x": 6})
-    assert (wrong["error"]["code"], wrong["name"]) == (code, name)
+    assert (wrong["error"]["code"], wrong["name"], wrong["place"]) == (code, name, "in.jsonl:2")
     assert "in.jsonl:2" in ran.err
 
 

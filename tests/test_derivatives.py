@@ -191,7 +191,7 @@ def test_hessians_are_symmetric(text: str, a: Any, b: Any, s: float) -> None:
             len(rows) == len(rows[0])
             and all(mpmath.isfinite(number) for row in rows for number in row)
         )
-        size = max(abs(number) for row in rows for number in row)
+        size = max(1, *(abs(number) for row in rows for number in row))
         for i, row in enumerate(rows):
             for j, number in enumerate(row):
                 assert abs(number - rows[j][i]) <= size * mpmath.mpf(10) ** -30

@@ -13,6 +13,7 @@ from gradcalc.batch import fingerprint, solve_record
 from gradcalc.cli.output import INTERRUPTED, say, to_stdout, write
 from gradcalc.files.problems import Record, records_of
 from gradcalc.files.results import Results
+from gradcalc.problem import Graphs
 from gradcalc.render.outcomes import Done, Summary, crashed, done
 from gradcalc.workers import Ready, ordered_map
 
@@ -24,9 +25,9 @@ class Job(NamedTuple):
     key: str | None
 
 
-def work(how: Mapping[str, Any], digits: int, as_json: bool, job: Job) -> Done:
+def work(how: Mapping[str, Any], graphs: Graphs, digits: int, as_json: bool, job: Job) -> Done:
     """What is printed of a job; it is done in whichever process has time."""
-    return done(solve_record(job.record, how), digits, as_json, job.key)
+    return done(solve_record(job.record, how, graphs), digits, as_json, job.key)
 
 
 class Batch:
@@ -55,10 +56,10 @@ class Batch:
         """Solves all, and prints as it goes; the exit code."""
         as_json = self.as_json or self.results is not None
         outcomes: Generator[Done, None, None] = ordered_map(
-            partial(work, self.how, self.digits, as_json),
+            partial(work, self.how, Graphs(), self.digits, as_json),
             self._jobs(),
             self.jobs,
-            lambda job, code: crashed(job.record.name, job.key, code, as_json),
+            lambda job, code: crashed(job.record, job.key, code, as_json),
         )
         finished = False
         try:

@@ -28,7 +28,7 @@ NUMBERS = {
 def parse_json(text: str, name: str) -> Any:
     """The JSON value of ``text``; raises GradcalcError with the place of what is wrong."""
     try:
-        return DECODER.decode(text)
+        return DECODER.decode(text.rstrip())
     except json.JSONDecodeError as error:
         span = Span(error.lineno, error.colno - 1, error.colno)
         raise GradcalcError("json", error.msg.lower(), None, span, Source(text, name)) from None

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from gradcalc.batch import Outcome
 from gradcalc.errors import GradcalcError, printable, underline
+from gradcalc.files.problems import Record
 from gradcalc.render.layout import Line, show
 from gradcalc.render.numbers import plural
 from gradcalc.render.record import dumps, error_record, result_record
@@ -34,7 +35,7 @@ def done(outcome: Outcome, digits: int, as_json: bool, key: str | None = None) -
     """What is printed of ``outcome``; key: tells records of one input from those of others."""
     name, result = outcome.record.name, outcome.result
     if isinstance(result, GradcalcError):
-        record = line_of(error_record(result, name), key) if as_json else ""
+        record = line_of(error_record(result, name, outcome.record.place), key) if as_json else ""
         row = () if as_json else (name, "error", "", result.message)
         return Done(name, 2, True, str(result), row, (), record)
     status = (name, outcome.exit_code, outcome.proven)
@@ -103,10 +104,11 @@ class Summary:
         return Line(f"{total}: {', '.join(listed) or 'none'}", WORDS[self.exit_code(False)])
 
 
-def crashed(name: str, key: str | None, exit_code: int | None, as_json: bool) -> Done:
+def crashed(record: Record, key: str | None, exit_code: int | None, as_json: bool) -> Done:
     """What is printed of a problem whose process ended."""
     how = f"killed by signal {-exit_code}" if exit_code and exit_code < 0 else f"exit {exit_code}"
     error = GradcalcError("worker-died", f"the process that worked on it ended ({how})")
-    record = line_of(error_record(error, name), key) if as_json else ""
+    name, place = record.name, record.place
+    line = line_of(error_record(error, name, place), key) if as_json else ""
     row = () if as_json else (name, "error", "", error.message)
-    return Done(name, 2, True, f"error: {printable(name)}: {error.message}", row, (), record)
+    return Done(name, 2, True, str(error.within(place)), row, (), line)

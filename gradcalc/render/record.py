@@ -98,13 +98,16 @@ def blocks_record(blocks: Blocks) -> dict[str, Any]:
     }
 
 
-def error_record(error: GradcalcError, name: str | None = None) -> dict[str, Any]:
-    """The record of an input that could not be used."""
+def error_record(
+    error: GradcalcError, name: str | None = None, place: str | None = None
+) -> dict[str, Any]:
+    """The record of an input that could not be used; ``place``: the file and line it stands at."""
     span = error.span
     return {
         "schema": SCHEMA,
         "name": name,
         "status": "error",
+        **({} if place is None else {"place": place}),
         "error": {
             "code": error.code,
             "message": error.message,
