@@ -1,6 +1,5 @@
 """Many problems, each with its result or what is wrong with it."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -42,6 +41,8 @@ def solve_record(record: Record, how: Mapping[str, Any], graphs: Graphs) -> Outc
 
 def fingerprint(record: Record, how: Mapping[str, Any]) -> str:
     """What two records with the same result have in common, as 16 hexadecimal digits."""
+    import hashlib  # for files of results only
+
     data = str(record.data) if isinstance(record.data, GradcalcError) else record.data
     text = json.dumps([data, dict(how)], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -301,7 +301,7 @@ def _key(problem: Problem) -> Hashable:
     """What two problems have in common whose graphs are alike."""
     return (
         problem.expr.text,
-        tuple([(name, np.shape(value)) for name, value in problem.at.items()]),
+        tuple([(name, value.shape) for name, value in problem.at.items()]),
         tuple([_weights_key(weights) for weights in problem.passes]),
         (problem.zero_grad, problem.retain_graph, problem.expand, problem.output),
         None if problem.wrt is None else tuple(problem.wrt),
@@ -311,7 +311,7 @@ def _key(problem: Problem) -> Hashable:
 def _weights_key(weights: Weights) -> Hashable:
     return tuple(
         [
-            (name, None if given is None else (np.shape(given), np.asarray(given).tobytes()))
+            (name, None if given is None else (given.shape, given.tobytes()))
             for name, given in weights.items()
         ]
     )

@@ -109,7 +109,8 @@ class Entry:
             for weight in self._weights(term):
                 value = number(term)
                 if type(value) is not int:  # else nothing flows
-                    total += float(weight) * value
+                    weighted = value if weight == 1.0 else float(weight) * value
+                    total = weighted if type(total) is int else total + weighted
         return total
 
     def slope(self, step: Any = 0) -> Any:

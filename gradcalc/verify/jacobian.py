@@ -1,7 +1,7 @@
 """The symbolic Jacobian: SymPy's derivatives as formulas, and at a point."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import mpmath
@@ -17,6 +17,7 @@ from gradcalc.verify.lower import exact, lower
 from gradcalc.verify.points import Points
 from gradcalc.verify.structure import positions
 
+NEAR_BY = 1024  # points that are kept: the same element of the next leaf has the same
 SHOWN = 64  # formulas of one leaf, at the most, where one does not serve for all
 
 ZERO = Formula(sympy.S.Zero)
@@ -164,6 +165,7 @@ class Jacobian:
         self.formulas = formulas(outputs, leaves)
         self._numbers = {n: exact(points.values, n) for n in self.formulas.symbols}
         self._flat = {node: np.ravel(number) for node, number in self._numbers.items()}
+        self._point = lru_cache(maxsize=NEAR_BY)(self._point_at)
         self._whole: Point = {} if self.formulas.pointwise else self._point_of_all()
 
     def listing(self) -> dict[str, dict[str, Listing]]:
@@ -180,7 +182,7 @@ class Jacobian:
             reached = () if own is None else self._reached(output, y, node, j, own)
             for k in range(y.size) if every else reached:
                 symbol = own if k in reached else None
-                point = self._point_at(y, k) if known.pointwise else self._whole
+                point = self._point(y, k) if known.pointwise else self._whole
                 element = 0 if known.pointwise else k  # of the expressions: pointwise there is one
                 slope = ZERO if symbol is None else known.slope(output, element, symbol)
                 yield Term(output, k, y.size, slope, known.value(output, element), point, symbol)

@@ -175,10 +175,10 @@ class Judge:
             verdict = self._by_branches(entry)
             if verdict is not None:
                 return verdict
-        nan = any(math.isnan(self._output(term)) for term in entry.terms)
-        steps = (0, -entry.step, entry.step)
-        if nan and not any(self._is_real(entry, step) for step in steps):
-            return 0.0, _finding(entry, self._without_sides(entry))
+        if any(math.isnan(self._output(term)) for term in entry.terms):
+            steps = (0, -entry.step, entry.step)
+            if not any(self._is_real(entry, step) for step in steps):
+                return 0.0, _finding(entry, self._without_sides(entry))
         true = entry.true()
         if entry.distance == 1.0 or not mpmath.isfinite(true):
             return self._by_sides(entry, entry, entry)
