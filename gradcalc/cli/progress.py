@@ -29,15 +29,20 @@ class _Rate(ProgressColumn):
 @contextmanager
 def progress(paths: Sequence[str]) -> Iterator[Callable[[], None]]:
     """A bar on standard error while inside; the yielded function counts one more problem."""
-    columns = (
-        TextColumn("{task.completed} problems" if _total(paths) is None else "problems"),
+    total = _total(paths)
+    count = TextColumn("{task.completed} problems") if total is None else MofNCompleteColumn()
+    left = () if total is None else (TimeRemainingColumn(),)
+    bar = Progress(
+        count,
         BarColumn(),
-        MofNCompleteColumn(),
         _Rate(),
-        TimeRemainingColumn(),
+        *left,
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=False,  # results go where they belong
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("problems", total=_total(paths))
+    with bar:
+        task = bar.add_task("", total=total)
         yield lambda: bar.advance(task)
 
 

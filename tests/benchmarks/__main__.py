@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from batches import write_problems
 
 from gradcalc.errors import Source
 from gradcalc.files.values import read_values
@@ -126,6 +127,39 @@ def million() -> None:
     report("1,000,000 elements / the formulas in NumPy", own / peer, 2.0, f"{own * 1e3:.1f} ms")
 
 
+def batch() -> None:
+    """10,000 problems, whole process on one core, beside a PyTorch script and a SymPy script."""
+    script = str(Path(__file__).parent / "batches.py")
+
+    def script_seconds(library: str, path: Path) -> float:
+        command = [sys.executable, script, library, str(path)]
+        done = subprocess.run(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True
+        )
+        return float(done.stderr.split()[-1])
+
+    with tempfile.TemporaryDirectory() as folder:
+        path, few = Path(folder) / "problems.jsonl", Path(folder) / "few.jsonl"
+        write_problems(path, 10_000)
+        write_problems(few, 1_000)
+        run = [GRADCALC, "run", str(path), "--json"]
+        if importlib.util.find_spec("torch") is None:
+            print("for a batch beside PyTorch: pip install -e '.[bench]'", file=sys.stderr)
+        else:
+            own = seconds(process(*run, "--no-check"), 5)
+            peer = median(script_seconds("torch", path) for _ in range(5))
+            report("10,000 problems, --no-check / PyTorch", own / peer, 1.0, f"{own:.2f} s")
+        own = seconds(process(*run), 1)
+        peer = 10 * script_seconds("sympy", few)
+        report("10,000 problems, checked / SymPy", own / peer, 0.1, f"{own:.1f} s")
+        million = (
+            f"for i in $(seq 100); do cat {path}; done | {' '.join(run[:2])} - --json --no-check"
+        )
+        process("bash", "-c", million)()
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        report("peak memory of 1,000,000 problems, MB / 300", peak / 300, 1.0, f"{peak:.0f} MB")
+
+
 def report(what: str, ratio: float, wanted: float, figure: str) -> None:
     print(json.dumps({"what": what, "ratio": round(ratio, 2), "wanted": wanted, "figure": figure}))
 
@@ -136,3 +170,4 @@ if __name__ == "__main__":
     second_order()
     loop()
     million()
+    batch()
