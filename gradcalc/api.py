@@ -22,13 +22,15 @@ from gradcalc.blocks import Blocks, blocks_of, derive_blocks, direction_of, prod
 from gradcalc.claims import Verdict, judge_claims
 from gradcalc.errors import GradcalcError, Source
 from gradcalc.graph import Array, Node
+from gradcalc.graphs import compiled, wanted_leaves
 from gradcalc.language.draws import Draws
 from gradcalc.language.interpreter import run
 from gradcalc.language.literals import Weights
 from gradcalc.language.syntax import normalize
 from gradcalc.passes import added, backward
-from gradcalc.problem import Problem, Result, compiled, wanted_leaves
+from gradcalc.problem import Problem
 from gradcalc.problem import solve as solve_problem
+from gradcalc.result import Result
 
 __all__ = ["Blocks", "GradcalcError", "Graph", "Leaf", "Result", "hessian", "hvp", "jacobian"]
 __all__ += ["jvp", "solve", "trace", "verify_claims"]

@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 from gradcalc.errors import GradcalcError
 from gradcalc.files.problems import Record, problem_of
-from gradcalc.problem import Graphs, Result, solve
+from gradcalc.graphs import Graphs
+from gradcalc.problem import solve
+from gradcalc.result import Result
 
 
 class Outcome(NamedTuple):

@@ -17,22 +17,13 @@ from gradcalc.derive.forward import jvp
 from gradcalc.derive.reverse import seed, vjp
 from gradcalc.errors import GradcalcError, whole
 from gradcalc.graph import Array, Node, as_number, ops
+from gradcalc.graphs import collector_paused, compiled, moved, no_leaf, wanted_leaves
 from gradcalc.language.interpreter import ALONG, run
 from gradcalc.language.trace import Trace
 from gradcalc.passes import output_name
 from gradcalc.primitives.derivatives import pulled
-from gradcalc.problem import (
-    InterruptedCheckError,
-    Note,
-    Problem,
-    collector_paused,
-    compiled,
-    moved,
-    no_leaf,
-    seed_notes,
-    unused_notes,
-    wanted_leaves,
-)
+from gradcalc.problem import InterruptedCheckError, Problem
+from gradcalc.result import Note, seed_notes, unused_notes
 from gradcalc.verify.findings import Check
 
 MOST = 2**26  # entries of all blocks together: half a GiB

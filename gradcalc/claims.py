@@ -12,6 +12,7 @@ import numpy as np
 
 from gradcalc.errors import GradcalcError, Source, whole
 from gradcalc.graph import Array, Node, as_number, size_of
+from gradcalc.graphs import no_leaf
 from gradcalc.language.compiler import compile_program, compile_tree
 from gradcalc.language.draws import Draws
 from gradcalc.language.grammar import CONSTANTS
@@ -20,7 +21,6 @@ from gradcalc.language.program import Program
 from gradcalc.language.syntax import parse, python_text, span_of
 from gradcalc.language.trace import Trace
 from gradcalc.passes import output_name
-from gradcalc.problem import no_leaf
 
 if TYPE_CHECKING:
     from gradcalc.verify.entry import Term

@@ -13,7 +13,8 @@ from gradcalc.errors import Source
 from gradcalc.graph import PRIMITIVES
 from gradcalc.language.functions.registry import FUNCTIONS
 from gradcalc.primitives.rule import Elementwise
-from gradcalc.problem import Problem, Result, solve
+from gradcalc.problem import Problem, solve
+from gradcalc.result import Result
 
 
 def checked(expr: str, weights: Any = None, **at: Any) -> Result:

@@ -11,8 +11,9 @@ from gradcalc.language.draws import Draws
 from gradcalc.language.functions.registry import FACTS, FUNCTIONS, SPELLINGS
 from gradcalc.language.literals import bindings
 from gradcalc.primitives.rule import Elementwise
-from gradcalc.problem import Problem, Result, solve
+from gradcalc.problem import Problem, solve
 from gradcalc.reference import Entry, entries
+from gradcalc.result import Result
 
 ENTRIES = entries()
 

@@ -13,7 +13,7 @@ from gradcalc.batch import fingerprint, solve_record
 from gradcalc.cli.output import INTERRUPTED, say, to_stdout, write
 from gradcalc.files.problems import Record, records_of
 from gradcalc.files.results import Results
-from gradcalc.problem import Graphs
+from gradcalc.graphs import Graphs
 from gradcalc.render.outcomes import Done, Summary, crashed, done
 from gradcalc.workers import Ready, ordered_map
 

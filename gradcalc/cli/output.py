@@ -10,9 +10,9 @@ import typer
 
 from gradcalc.blocks import Blocks
 from gradcalc.errors import GradcalcError
-from gradcalc.problem import Result
 from gradcalc.render.outcomes import notes
 from gradcalc.render.report import show_result
+from gradcalc.result import Result
 
 FAILED, WRONG_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
 

@@ -10,7 +10,7 @@ import numpy as np
 from gradcalc.blocks import Blocks
 from gradcalc.errors import GradcalcError
 from gradcalc.graph import Array
-from gradcalc.problem import Note, Result
+from gradcalc.result import Note, Result
 from gradcalc.verify.findings import Check, Evidence, Finding
 
 SCHEMA = "gradcalc.result/1"

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from gradcalc.graph import Array
-from gradcalc.problem import Result
 from gradcalc.render.layout import Line, show
 from gradcalc.render.numbers import array, number, plural
+from gradcalc.result import Result
 from gradcalc.verify.findings import WRONG_RULE, Check, Evidence, Finding, Listing
 
 MOST_FINDINGS = 10
