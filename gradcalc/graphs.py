@@ -74,7 +74,7 @@ def moved(at: Mapping[str, Array], leaf: str, j: int, value: float) -> dict[str,
     return {**at, leaf: changed[()]}
 
 
-class Graph(NamedTuple):
+class Prepared(NamedTuple):
     """The graph of a problem: what is wanted of it, as nodes."""
 
     trace: Trace
@@ -88,7 +88,7 @@ class Graph(NamedTuple):
 class Computed(NamedTuple):
     """A graph, the values of its leaves, and the numbers of it that are wanted."""
 
-    graph: Graph
+    graph: Prepared
     at: Mapping[str, Array]
     values: Mapping[Node, Array]
 
@@ -106,7 +106,7 @@ class Graphs:
     """The graphs of the last problems, for others with the same text and shapes."""
 
     def __init__(self) -> None:
-        self._plans: dict[Hashable, tuple[Graph, Plan]] = {}
+        self._plans: dict[Hashable, tuple[Prepared, Plan]] = {}
 
     def compute(self, problem: Problem) -> Computed:
         """Text to numbers; a problem like an earlier one has its graph."""
@@ -123,7 +123,7 @@ class Graphs:
             return compute(problem)  # which tells it with the place in this problem's own text
         return Computed(graph, problem.at, dict(zip(graph.wanted, numbers, strict=True)))
 
-    def _keep(self, key: Hashable, problem: Problem, graph: Graph) -> None:
+    def _keep(self, key: Hashable, problem: Problem, graph: Prepared) -> None:
         if problem.draws.used or len(graph.trace.graph.nodes) > MOST_KEPT or not _is_fixed(graph):
             return
         plan = Plan(graph.wanted, list(graph.trace.leaves.values()))
@@ -161,13 +161,13 @@ def _weights_key(weights: Weights) -> Hashable:
     )
 
 
-def _is_fixed(graph: Graph) -> bool:
+def _is_fixed(graph: Prepared) -> bool:
     """Does the program do the same whatever the values are?"""
     behind = needed(graph.trace.conditions, {})
     return not any(node.primitive is LEAF for node in behind)
 
 
-def _graph_of(problem: Problem) -> Graph:
+def _graph_of(problem: Problem) -> Prepared:
     """Text to graph."""
     trace = run(compiled(problem), problem.at, problem.draws)
     leaves = wanted_leaves(problem, trace)
@@ -191,4 +191,4 @@ def _graph_of(problem: Problem) -> Graph:
         *(g for p in passes for g in p.gradients.values()),
     ]
     nodes = list(dict.fromkeys(node for node in wanted if node is not None))
-    return Graph(trace, leaves, passes, state, outputs, nodes)
+    return Prepared(trace, leaves, passes, state, outputs, nodes)
