@@ -38,7 +38,8 @@ def solve_record(record: Record, how: Mapping[str, Any], graphs: Graphs) -> Outc
     try:
         return Outcome(record, solve(problem_of(record, how), graphs))
     except GradcalcError as error:
-        return Outcome(record, error.within(record.place))
+        told = record.place in error.message  # of a file that cannot be read
+        return Outcome(record, error if told else error.within(record.place))
 
 
 def fingerprint(record: Record, how: Mapping[str, Any]) -> str:

@@ -150,13 +150,33 @@ class _Judge:
             for claim in claims:
                 done[claim.leaf] = self._by_formula(claim)
         counts = dict.fromkeys((claim.leaf for claim in claims), 0)
-        with suppress(TimeIsUpError), time_limit(seconds / 2):
+        try:
+            self._try_points(claims, counts, done, seconds / 2)
+        except TimeIsUpError:
+            if not min(counts.values()):
+                raise GradcalcError(
+                    "time",
+                    f"the time for the check ({seconds:g} s) was over before a point was compared",
+                    "allow more: --check-time",
+                ) from None
+        return [self._finished(claim, done[claim.leaf], counts[claim.leaf]) for claim in claims]
+
+    def _try_points(
+        self,
+        claims: Sequence[Claim],
+        counts: dict[str, int],
+        done: dict[str, Verdict],
+        seconds: float,
+    ) -> None:
+        """Tries points until enough is known of each claim; raises TimeIsUpError."""
+        from gradcalc.verify.deadline import time_limit
+
+        with time_limit(seconds):
             for point in self._points():
                 open_ones = [c for c in claims if self._is_open(done[c.leaf], counts[c.leaf])]
                 if not open_ones:
                     break
                 self._try(point, open_ones, counts, done)
-        return [self._finished(claim, done[claim.leaf], counts[claim.leaf]) for claim in claims]
 
     @staticmethod
     def _is_open(verdict: Verdict, points: int) -> bool:
@@ -193,14 +213,12 @@ class _Judge:
         difference = sympy.simplify(claimed - true)
         if difference == 0:
             return Verdict(claim, "proven", true=text)
+        if difference.has(sympy.nan, sympy.zoo, sympy.oo) or difference.atoms(sympy.Dummy):
+            return Verdict(claim, "open", true=text)
         ratio = sympy.simplify(claimed / true) if true != 0 else None
-        term = None if difference.has(sympy.nan, sympy.zoo) else difference
-        short = ratio is not None and (
-            ratio.is_number or (term is not None and ratio.count_ops() < term.count_ops())
-        )
-        if ratio is not None and short and not ratio.has(sympy.nan, sympy.zoo):
+        if ratio is not None and (ratio.is_number or ratio.count_ops() < difference.count_ops()):
             return Verdict(claim, "open", true=text, factor=str(Formula(ratio)))
-        return Verdict(claim, "open", true=text, term=None if term is None else str(Formula(term)))
+        return Verdict(claim, "open", true=text, term=str(Formula(difference)))
 
     def _formulas(self, claim: Claim) -> tuple[Any, Any] | None:
         """The claim and the derivative as SymPy expressions, where one serves for all values."""

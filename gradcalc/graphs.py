@@ -51,7 +51,10 @@ def wanted_leaves(problem: Problem, trace: Trace, only: Iterable[str] | None = N
 
 
 def no_leaf(name: str, leaves: Iterable[str]) -> GradcalcError:
-    hint = did_you_mean(name, leaves) or f"the leaves with values are {', '.join(leaves)}"
+    known = ", ".join(leaves)
+    hint = did_you_mean(name, leaves) or (
+        f"the leaves with values are {known}" if known else "the program has none"
+    )
     return GradcalcError("unknown-leaf", f"'{name}' is not a leaf of the program", hint)
 
 

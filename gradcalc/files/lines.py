@@ -30,7 +30,7 @@ def lines_in(file: BinaryIO, name: str) -> Iterator[Line]:
             data = file.readline(LONGEST + 1)
             whole = data.endswith(b"\n")
             if len(data) > LONGEST and not whole:
-                yield Line(number, _too_long(file, f"{name}:{number}"), True)
+                yield Line(number, _too_long(file), True)
                 continue
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
@@ -46,12 +46,11 @@ def lines_in(file: BinaryIO, name: str) -> Iterator[Line]:
             yield Line(number, text, whole)
 
 
-def _too_long(file: BinaryIO, place: str) -> GradcalcError:
+def _too_long(file: BinaryIO) -> GradcalcError:
     """The error of a line of which no more is read, after its rest was passed over."""
     while True:
         data = file.readline(LONGEST)
         if not data or data.endswith(b"\n"):
             break
-    return GradcalcError(
-        "too-large", f"{place}: the line is longer than {LONGEST >> 20} MiB", "one problem a line"
-    )
+    message = f"the line is longer than {LONGEST >> 20} MiB"
+    return GradcalcError("too-large", message, "write one problem a line, large values in files")

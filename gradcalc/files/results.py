@@ -29,8 +29,9 @@ class Results:
         self._old: list[BinaryIO] = []
         self.is_file = path.is_file() or not path.exists()  # else a pipe or a device
         try:
-            for old in (path, *self.left) if resume and self.is_file else ():
-                self._index(old)
+            if resume and self.is_file:
+                for old in (path, *self.left):
+                    self._index(old)
             mode = "r+b" if resume and path.is_file() else "w+b" if self.is_file else "wb"
             self.file: Any = open(path, mode, buffering=0)  # noqa: SIM115 - closed by close()
         except OSError as error:
@@ -59,6 +60,12 @@ class Results:
         for line in file:
             if line.endswith(b"\n"):
                 record = _object(line)
+                if not str(record.get("schema")).startswith("gradcalc.result/"):
+                    raise GradcalcError(
+                        "output",
+                        f"'{path}' has a line that is no result: it is not written over",
+                        "name a file that --output or --resume has written",
+                    )
                 if record.get("status") == "ok" and isinstance(record.get("input"), str):
                     self.known.setdefault(record["input"], (file, begin))
             begin += len(line)

@@ -9,14 +9,16 @@ from gradcalc.claims import Verdict
 from gradcalc.render.layout import Line, show
 from gradcalc.render.numbers import array, number, plural
 from gradcalc.render.record import arrays_record
+from gradcalc.render.report import shorter
 
+LONGEST = 60  # characters of a factor or a term that says something
 WORDS = {"proven": "right for all values", "holds": "right", "wrong": "wrong"}
 STATUS = {"proven": "verified", "holds": "verified", "wrong": "mismatch"}
 
 
 def show_claims(verdicts: Sequence[Verdict], digits: int) -> None:
     """Prints verdicts to standard output; numbers have so many significant digits."""
-    rows = [(v.claim.leaf, v.claim.text, v.true or "", _word(v)) for v in verdicts]
+    rows = [(v.claim.leaf, v.claim.text, shorter(v.true or ""), _word(v)) for v in verdicts]
     lines = [line for verdict in verdicts for line in _lines(verdict, digits)]
     show(("leaf", "claimed", "true", "verdict"), rows, lines)
 
@@ -29,9 +31,9 @@ def _word(verdict: Verdict) -> str:
 def _lines(verdict: Verdict, digits: int) -> Iterator[Line]:
     """What is wrong with a claim."""
     name, example = verdict.claim.leaf, verdict.example
-    if verdict.factor is not None:
+    if verdict.factor is not None and len(verdict.factor) <= LONGEST:
         yield Line(f"{name}: off by the factor {verdict.factor}", "mismatch")
-    if verdict.term is not None:
+    if verdict.term is not None and len(verdict.term) <= LONGEST:
         yield Line(f"{name}: off by the term {verdict.term}", "mismatch")
     if example is not None:
         at = ", ".join(f"{leaf}={array(value, digits)}" for leaf, value in example.at.items())

@@ -33,9 +33,11 @@ class Done(NamedTuple):
 
 def done(outcome: Outcome, digits: int, as_json: bool, key: str | None = None) -> Done:
     """What is printed of ``outcome``; key: tells records of one input from those of others."""
-    name, result = outcome.record.name, outcome.result
+    result = outcome.result
+    name = " ".join(outcome.record.name.split())  # in one line, whatever it is
     if isinstance(result, GradcalcError):
-        record = line_of(error_record(result, name, outcome.record.place), key) if as_json else ""
+        told = error_record(result, outcome.record.name, outcome.record.place) if as_json else {}
+        record = line_of(told, key) if as_json else ""
         row = () if as_json else (name, "error", "", result.message)
         return Done(name, 2, True, str(result), row, (), record)
     status = (name, outcome.exit_code, outcome.proven)
