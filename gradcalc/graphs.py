@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gradcalc.problem import Problem
 
 MOST_PLANS = 64  # graphs that are kept
-MOST_KEPT = 20_000  # nodes of a graph that is kept
+MOST_NODES = 100_000  # of all of them together
 
 
 def compiled(problem: Problem) -> Program:
@@ -109,7 +109,8 @@ class Graphs:
     """The graphs of the last problems, for others with the same text and shapes."""
 
     def __init__(self) -> None:
-        self._plans: dict[Hashable, tuple[Prepared, Plan]] = {}
+        self._plans: dict[Hashable, tuple[Prepared, Plan, int]] = {}
+        self._nodes = 0  # of all; a check may add some to a graph later
 
     def compute(self, problem: Problem) -> Computed:
         """Text to numbers; a problem like an earlier one has its graph."""
@@ -119,7 +120,7 @@ class Graphs:
             done = compute(problem)
             self._keep(key, problem, done.graph)
             return done
-        graph, plan = known
+        graph, plan, _ = known
         try:
             numbers = plan([problem.at[str(leaf.params[0])] for leaf in plan.leaves])
         except GradcalcError:
@@ -127,13 +128,16 @@ class Graphs:
         return Computed(graph, problem.at, dict(zip(graph.wanted, numbers, strict=True)))
 
     def _keep(self, key: Hashable, problem: Problem, graph: Prepared) -> None:
-        if problem.draws.used or len(graph.trace.graph.nodes) > MOST_KEPT or not _is_fixed(graph):
+        size = len(graph.trace.graph.nodes)
+        if problem.draws.used or size > MOST_NODES or not _is_fixed(graph):
             return
         plan = Plan(graph.wanted, list(graph.trace.leaves.values()))
         if plan.fits:
-            while len(self._plans) >= MOST_PLANS:
-                del self._plans[next(iter(self._plans))]
-            self._plans[key] = graph, plan
+            while len(self._plans) >= MOST_PLANS or self._nodes + size > MOST_NODES:
+                _, _, freed = self._plans.pop(next(iter(self._plans)))
+                self._nodes -= freed
+            self._plans[key] = graph, plan, size
+            self._nodes += size
 
 
 def compute(problem: Problem) -> Computed:

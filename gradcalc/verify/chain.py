@@ -60,7 +60,7 @@ class ChainTerm:
 
 
 class Chain:
-    """The chain rule over the graph of ``outputs``, at the exact float64 ``values``.
+    """The chain rule over the graph of ``outputs``, at an exact float64 point.
 
     Raises NoFormulaError for derivatives inside the program, and TooLargeError where the numbers
     would not fit into memory.
