@@ -14,7 +14,7 @@ import numpy as np
 from gradcalc.errors import Source
 from gradcalc.problem import Problem, solve
 
-DIGITS = 100
+DIGITS = 400
 TINY = mpmath.mpf(10) ** -17  # what rounding may leave of a slope of 0
 STEP = mpmath.mpf(10) ** -20  # halved in exponent until two differences agree
 VALUES = [0.0, 1.0, -1.0, 0.5, 2.0, -0.3]

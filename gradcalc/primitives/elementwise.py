@@ -150,6 +150,7 @@ def _logarithm(name: str, forward: Callable[..., Array], base: float, example: f
         example,
         lambda x, y: 1.0 / (ops.abs(x) * exact_log(base, x)),
         domain=not_negative,
+        kinks=at_zero,
     )
 
 
@@ -215,12 +216,28 @@ elementwise("rad2deg", np.rad2deg, lambda m, x: x * 180 / m.pi(), 1.0, _degrees)
 
 # Roots, exponentials and logarithms.
 
-elementwise("sqrt", np.sqrt, "sqrt", 4.0, lambda x, y: 0.5 / ops.abs(y), domain=not_negative)
+elementwise(
+    "sqrt",
+    np.sqrt,
+    "sqrt",
+    4.0,
+    lambda x, y: 0.5 / ops.abs(y),
+    domain=not_negative,
+    kinks=at_zero,
+)
 elementwise("cbrt", np.cbrt, _cbrt, 8.0, lambda x, y: 1.0 / (3.0 * y * y), kinks=at_zero)
 elementwise("exp", np.exp, "exp", 1.0, lambda x, y: y)
 elementwise("exp2", np.exp2, lambda m, x: m.power(2, x), 3.0, lambda x, y: y * exact_log(2.0, x))
 elementwise("expm1", np.expm1, lambda m, x: m.exp(x) - 1, 1e-9, lambda x, y: ops.exp(x))
-elementwise("log", np.log, "log", 2.0, lambda x, y: 1.0 / ops.abs(x), domain=not_negative)
+elementwise(
+    "log",
+    np.log,
+    "log",
+    2.0,
+    lambda x, y: 1.0 / ops.abs(x),
+    domain=not_negative,
+    kinks=at_zero,
+)
 _logarithm("log2", np.log2, 2.0, 8.0)
 _logarithm("log10", np.log10, 10.0, 100.0)
 elementwise(

@@ -206,7 +206,7 @@ class Judge:
         low, high = entry.conventions()
         if low < high and low <= entry.ours <= high:  # at a kink that another element could leave
             return _finding(entry, "kink", left=low, right=high)
-        if mpmath.isfinite(true) and self._is_ordinary(entry):
+        if mpmath.isfinite(true) and self._is_ordinary(entry) and not self._is_apart(entry, 0):
             return _finding(entry, WRONG_RULE, true=true)
         return _finding(entry, "undetermined")
 
@@ -278,7 +278,7 @@ class Judge:
             if entry is not here or not mpmath.isfinite(true) or mpmath.isnan(limits[name]):
                 continue
             agrees = self._rule_agrees(here, step, true)
-            if not agrees and not self._is_real(here, step):
+            if not agrees and (not self._is_real(here, step) or self._is_apart(here, step)):
                 limits[name] = mpmath.nan  # outside the domain, which a formula may have lost
             elif agrees is False:
                 return 0.0, self._wrong(here, true)
@@ -287,7 +287,7 @@ class Judge:
             return 0.0, _finding(here, self._without_sides(here))
         if not all(mpmath.isfinite(limit) for limit in sides):
             return 0.0, _finding(here, "pole", **limits)
-        if leaps(left, here, right) or self._is_apart(here):
+        if leaps(left, here, right) or self._is_apart(here, 0):
             return 0.0, _finding(here, "jump", **limits)
         low, high = min(sides), max(sides)
         if high - low > abs(high) * STEP:
@@ -301,12 +301,12 @@ class Judge:
             return digits, _finding(here, WRONG_RULE, true=low)
         return digits, _finding(here, "removable singularity", true=low)
 
-    def _is_apart(self, entry: Entry) -> bool:
-        """Is a value at the point not that of the formula, in which x/x is 1?"""
+    def _is_apart(self, entry: Entry, step: Any) -> bool:
+        """Is a value at x_j + step not that of the formula, in which x/x is 1?"""
         with mpmath.workdps(PRECISION):
             for term in entry.terms:
-                formula = term.value(0)
-                (own,) = self.points.at(self.traced.leaves[entry.leaf], entry.j, 0).take(
+                formula = term.value(step)
+                (own,) = self.points.at(self.traced.leaves[entry.leaf], entry.j, step).take(
                     self.traced.outputs[term.output], [term.element]
                 )
                 if mpmath.isfinite(own) and abs(formula - own) > abs(own) * CLOSE + TINY:
