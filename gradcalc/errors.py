@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import NamedTuple, Self
 
+REPLACEMENT = "\ufffd"  # for a character that cannot be shown
 WINDOW = 72  # characters of a long line that are shown around the caret
 
 
@@ -95,7 +96,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
 
 def printable(text: str) -> str:
     """``text`` with its control characters replaced, so that no input can drive the terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return "".join(c if c.isprintable() or c == "\n" else REPLACEMENT for c in text)
 
 
 def underline(text: str, span: Span) -> list[str]:

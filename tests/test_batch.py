@@ -56,7 +56,7 @@ def test_a_row_of_csv_is_a_problem(tmp_path: Path, gradcalc: Shell) -> None:
     found = records(ran)
     assert [record["status"] for record in found] == ["ok", "ok", "error", "error", "error", "ok"]
     assert found[5]["gradients"]["b"] == pytest.approx(0.1411200080598672)
-    assert ":4: 1 cells for 2 columns" in ran.err
+    assert ":4: 1 cell for 2 columns" in ran.err
     assert gradcalc("run", str(path)).code == 2
 
 
@@ -116,6 +116,7 @@ def test_filter_fail_fast_and_most_errors(tmp_path: Path, gradcalc: Shell) -> No
     path = jsonl(tmp_path / "in.jsonl", *problems)
     assert len(records(gradcalc("run", path, "--json"))) == 10
     assert [r["name"] for r in records(gradcalc("run", path, "--json", "--filter", "p3"))] == ["p3"]
+    assert gradcalc("run", path, "--filter", "q").code == 2
     fast = gradcalc("run", path, "--json", "--fail-fast")
     assert (fast.code, len(records(fast))) == (1, 2)
     assert len(records(gradcalc("run", path, "--json", "--max-errors", "3"))) == 6
@@ -318,6 +319,33 @@ def test_an_output_that_cannot_be_written(
     assert ran.code == 2
     assert message in ran.err or (target.startswith("/proc") and "cannot write" in ran.err)
     assert json.loads((tmp_path / "in.jsonl").read_text()) == SQUARE
+
+
+@pytest.mark.parametrize("text", ["my notes", "my notes\n", '{"a": 1}\n', "\x00\x01"])
+def test_what_is_no_file_of_results_is_left_alone(
+    text: str, tmp_path: Path, gradcalc: Shell
+) -> None:
+    path, notes = jsonl(tmp_path / "in.jsonl", SQUARE), tmp_path / "notes"
+    notes.write_text(text)
+    assert gradcalc("run", path, "--resume", str(notes)).code == 2
+    assert notes.read_text() == text
+
+
+def test_half_of_a_character_is_no_json(tmp_path: Path, gradcalc: Shell) -> None:
+    problems = [{**SQUARE, "name": name} for name in ("\ud800x", "\U0001f600")]
+    found = records(gradcalc("run", jsonl(tmp_path / "in.jsonl", *problems), "--json"))
+    assert [record["name"] for record in found] == ["?x", "\U0001f600"]
+
+
+def test_ctrl_c_at_any_moment_of_the_start_is_quiet(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "in.jsonl", *SLOW)
+    for moment in range(12):
+        running = run(path, "--json")
+        time.sleep(0.05 + 0.03 * moment)  # later than Python's own start
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=30)
+        assert running.returncode in (130, -signal.SIGINT)  # which a shell calls 130
+        assert b"Traceback" not in err
 
 
 def test_a_folder_is_not_written_into_while_it_is_read(tmp_path: Path, gradcalc: Shell) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from gradcalc.batch import fingerprint, solve_record
 from gradcalc.cli.output import INTERRUPTED, say, to_stdout, write
+from gradcalc.errors import GradcalcError
 from gradcalc.files.problems import Record, records_of
 from gradcalc.files.results import Results
 from gradcalc.graphs import Graphs
@@ -48,7 +49,7 @@ class Batch:
     ) -> None:
         self.paths, self.expr, self.how, self.jobs, self.only = paths, expr, how, jobs, only
         self.digits, self.as_json = digits, as_json
-        self.results = Results(Path(output), paths, resume=resume) if output else None
+        self.results = Results(Path(output), paths, resume=resume) if output is not None else None
         self.interrupt = _Interrupt()
         self.summary = Summary()
 
@@ -75,6 +76,9 @@ class Batch:
             outcomes.close()
             if self.results is not None:
                 self.results.close(finished)
+        if self.only and not self.summary.counts and not self.interrupt.wanted:
+            message = f"no problem has a name that contains '{self.only}'"
+            raise GradcalcError("filter", message, "leave out --filter to see all names")
         if not self.as_json:
             with to_stdout():
                 self.summary.show()

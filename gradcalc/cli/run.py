@@ -92,4 +92,8 @@ def _jobs(text: str) -> int:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     if text.isascii() and text.isdigit() and 1 <= int(text[:5]) <= MOST_JOBS:
         return int(text)
-    raise GradcalcError("jobs", f"'{text}' is no number of processes", "--jobs 4, or --jobs auto")
+    raise GradcalcError(
+        "jobs",
+        f"'{text}' is no number of processes",
+        f"--jobs 4 (at most {MOST_JOBS}), or --jobs auto",
+    )

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,7 +32,8 @@ def parse_json(text: str, name: str) -> Any:
         return DECODER.decode(text.rstrip())
     except json.JSONDecodeError as error:
         span = Span(error.lineno, error.colno - 1, error.colno)
-        raise GradcalcError("json", error.msg.lower(), None, span, Source(text, name)) from None
+        message = re.sub(r" (starting )?at$", "", error.msg.lower())
+        raise GradcalcError("json", message, None, span, Source(text, name)) from None
     except RecursionError:
         raise GradcalcError("json", "the JSON is nested too deeply") from None
     except ValueError as error:  # an integer of very many digits

@@ -97,6 +97,8 @@ def _read(path: Path, expr: str | None, above: frozenset[Path]) -> Iterator[Reco
         text = read_text(path)  # a missing file is told first
         if kind not in WHOLE:
             raise GradcalcError("file", f"'{path}' is of no known kind", KINDS)
+        if not text.strip():
+            raise GradcalcError("empty", f"'{path}' is empty")
         yield from WHOLE[kind](text, str(path))
 
 
@@ -146,20 +148,25 @@ def _csv(file: BinaryIO, name: str, expr: str | None) -> Iterator[Record]:
         try:
             (cells,) = csv.reader([line], strict=True)
         except csv.Error as error:
-            yield Record(place, GradcalcError("csv", str(error)))
+            yield Record(place, GradcalcError("csv", str(error), "each row is one line"))
             continue
         cells = [cell.strip() for cell in cells]
         if header is None:
             header = [normalize(cell) for cell in cells]
+            twice = next((cell for cell in header if header.count(cell) > 1), None)
+            if twice is not None:
+                raise GradcalcError("name-collision", f"'{name}' has two columns '{twice}'")
             continue
         yield Record(place, _row(header, cells, expr))
+    if header is None:
+        raise GradcalcError("csv", f"'{name}' is empty", "the first row names the leaves")
 
 
 def _row(header: list[str], cells: list[str], expr: str) -> dict[str, Any] | GradcalcError:
     if len(cells) != len(header):
         return GradcalcError(
             "ragged",
-            f"{len(cells)} cells for {len(header)} columns",
+            f"{len(cells)} cell{'s' * (len(cells) != 1)} for {len(header)} columns",
             "give each line as many cells as the first",
         )
     if "" in cells:

@@ -10,6 +10,8 @@ from typing import Any, BinaryIO
 from gradcalc.errors import GradcalcError
 from gradcalc.files.problems import is_readable
 
+START = b'{"schema": "gradcalc.result/'  # of every line that is a result
+
 
 class Results:
     """Lines that are written in order; what an earlier run left can be taken over.
@@ -58,14 +60,15 @@ class Results:
         self._old.append(file)
         begin = 0
         for line in file:
-            if line.endswith(b"\n"):
+            whole = line.endswith(b"\n")
+            if not (line.startswith(START) or (not whole and START.startswith(line))):
+                raise GradcalcError(
+                    "output",
+                    f"'{path}' has a line that is no result: it is not written over",
+                    "name a file that --output or --resume has written",
+                )
+            if whole:
                 record = _object(line)
-                if not str(record.get("schema")).startswith("gradcalc.result/"):
-                    raise GradcalcError(
-                        "output",
-                        f"'{path}' has a line that is no result: it is not written over",
-                        "name a file that --output or --resume has written",
-                    )
                 if record.get("status") == "ok" and isinstance(record.get("input"), str):
                     self.known.setdefault(record["input"], (file, begin))
             begin += len(line)

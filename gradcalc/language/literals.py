@@ -127,8 +127,12 @@ def _check_collisions(tree: ast.Module, source: Source) -> None:
 def _run(
     source: Source, tree: ast.Module, draws: Draws, at: Mapping[str, Array] | None = None
 ) -> Trace:
-    at = at or {}
-    return run(compile_tree(tree, source, frozenset(at)), at, draws)
+    try:
+        return run(compile_tree(tree, source, frozenset(at or ())), at or {}, draws)
+    except GradcalcError as error:
+        if error.code == "missing-value" and at is None:
+            error.hint = "a value is a number, or an expression without leaves"
+        raise
 
 
 def _numbers(trace: Trace, name: str | None) -> Array:

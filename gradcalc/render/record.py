@@ -14,19 +14,25 @@ from gradcalc.result import Note, Result
 from gradcalc.verify.findings import Check, Evidence, Finding
 
 SCHEMA = "gradcalc.result/1"
+SURROGATE = "\\ud"  # as the encoder spells half of a character, or a half of two
 ENCODER = json.JSONEncoder(allow_nan=False)
 
 
 def dumps(record: Mapping[str, Any]) -> str:
     """One line of strict JSON, which has words for what it cannot spell."""
     try:
-        return ENCODER.encode(record)
-    except ValueError:
-        return ENCODER.encode(_spelled(record))
+        text = ENCODER.encode(record)
+        if SURROGATE not in text:
+            return text
+    except ValueError:  # a number that is not finite
+        pass
+    return ENCODER.encode(_spelled(record))
 
 
 def _spelled(value: Any) -> Any:
-    """``value`` with a text for each number that is not finite."""
+    """``value`` with a text for each number that is not finite, and no half of a character."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
     if isinstance(value, float):
         return value if math.isfinite(value) else _word(value)
     if isinstance(value, Mapping):

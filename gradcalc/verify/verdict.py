@@ -305,7 +305,7 @@ class Judge:
     def _is_apart(self, entry: Entry, step: Any) -> bool:
         """Is a value at x_j + step not that of the formula, in which x/x is 1?
 
-        Where the program has derivatives, its own value may be wrong by our rules: it tells nothing.
+        Where the program has derivatives, its value may be wrong by our rules: it tells nothing.
         """
         if any(isinstance(node.primitive, Derivative) for node in self.behind):
             return False

@@ -1,0 +1,13 @@
+"""Where the process begins: until all is loaded, Ctrl-C ends it as it ends any program."""
+
+import signal
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """Loads the command line, and runs it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback of a half-loaded module
+    from gradcalc.cli.main import main as run
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    run()
