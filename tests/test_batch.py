@@ -300,6 +300,13 @@ def test_resume_keeps_what_is_ok_and_solves_what_is_not(tmp_path: Path, gradcalc
     assert [json.loads(x)["name"] for x in out.read_text().splitlines()] == ["p5", "p4", "p3", "p2"]
 
 
+def test_what_is_resumed_is_no_more_proven_than_it_was(tmp_path: Path, gradcalc: Shell) -> None:
+    path = jsonl(tmp_path / "in.jsonl", {"expr": "abs(x)", "at": {"x": 0}})
+    for option in ("--output", "--resume"):
+        ran = gradcalc("run", path, option, str(tmp_path / "out.jsonl"), "--strict")
+        assert (ran.code, "1 not verified" in ran.out) == (1, True)
+
+
 @pytest.mark.parametrize(
     "target,message",
     [

@@ -97,7 +97,8 @@ class Batch:
             if known is None:
                 yield Job(record, key)
             else:
-                yield Ready(Done(record.name, 0, True, record=known))
+                line, proven = known
+                yield Ready(Done(record.name, 0, proven, record=line))
 
     def _tell(self, one: Done) -> None:
         """Prints one outcome, or writes it to the file."""

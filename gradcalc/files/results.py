@@ -26,8 +26,9 @@ class Results:
         self._refuse(inputs)
         self.left = sorted(path.parent.glob(f"{glob.escape(path.name)}.part-*"))  # by killed runs
         self.part = path.with_name(f"{path.name}.part-{os.getpid()}")  # if it is written anew
-        # By the key of its input, where the line of a result that is ok begins, and in which file.
-        self.known: dict[str, tuple[BinaryIO, int]] = {}
+        # By the key of its input, where the line of a result that is ok begins, in which file, and
+        # whether that is proven.
+        self.known: dict[str, tuple[BinaryIO, int, bool]] = {}
         self._old: list[BinaryIO] = []
         self.is_file = path.is_file() or not path.exists()  # else a pipe or a device
         try:
@@ -70,16 +71,17 @@ class Results:
             if whole:
                 record = _object(line)
                 if record.get("status") == "ok" and isinstance(record.get("input"), str):
-                    self.known.setdefault(record["input"], (file, begin))
+                    proven = record["check"]["status"] in ("verified", "off")
+                    self.known.setdefault(record["input"], (file, begin, proven))
             begin += len(line)
 
-    def take(self, key: str) -> str | None:
-        """The line of an earlier run for the same input, if that was ok."""
+    def take(self, key: str) -> tuple[str, bool] | None:
+        """The line of an earlier run for the same input, if that was ok; and is it proven?"""
         if key not in self.known:
             return None
-        file, begin = self.known[key]
+        file, begin, proven = self.known[key]
         file.seek(begin)
-        return file.readline().decode().rstrip("\n")
+        return file.readline().decode().rstrip("\n"), proven
 
     def write(self, line: str) -> None:
         """Appends a line, wholly or not at all; raises GradcalcError."""
