@@ -4,6 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from gradcalc import __version__
 from gradcalc.errors import GradcalcError
 from gradcalc.files.problems import Record, problem_of
 from gradcalc.graphs import Graphs
@@ -38,8 +41,24 @@ def solve_record(record: Record, how: Mapping[str, Any], graphs: Graphs) -> Outc
     try:
         return Outcome(record, solve(problem_of(record, how), graphs))
     except GradcalcError as error:
-        told = record.place in error.message  # of a file that cannot be read
-        return Outcome(record, error if told else error.within(record.place))
+        return Outcome(record, error if record.is_file else error.within(record.place))
+    except RecursionError:
+        wrong = GradcalcError("nesting", "the problem is nested too deeply")
+    except MemoryError:
+        wrong = GradcalcError("out-of-memory", "the values do not fit into memory")
+    return Outcome(record, wrong.within(record.place))
+
+
+def _contents(record: Record, how: Mapping[str, Any]) -> str:
+    """What the files say that a record may name."""
+    try:
+        problem = problem_of(record, how)
+    except GradcalcError as error:
+        return str(error)
+    values = [*problem.at.items(), *(item for one in problem.passes for item in one.items())]
+    values += (problem.expect or {}).items()
+    arrays = [(name, None if v is None else np.asarray(v).tolist()) for name, v in values]
+    return json.dumps([problem.expr.text, arrays])
 
 
 def fingerprint(record: Record, how: Mapping[str, Any]) -> str:
@@ -47,5 +66,7 @@ def fingerprint(record: Record, how: Mapping[str, Any]) -> str:
     import hashlib  # for files of results only
 
     data = str(record.data) if isinstance(record.data, GradcalcError) else record.data
-    text = json.dumps([data, dict(how)], sort_keys=True, default=str)
+    text = json.dumps([__version__, data, dict(how)], sort_keys=True, default=str)
+    if "@" in text:
+        text += _contents(record, how)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -56,7 +56,8 @@ class Example(NamedTuple):
 class Verdict:
     """What is known of one claim.
 
-    status: ``proven`` for all values, ``holds`` at so many ``points`` of the domain, or ``wrong``.
+    status: ``proven`` for all values, ``holds`` at so many ``points`` of the domain, or ``wrong``;
+    ``open`` as long as it is not known.
     true: the derivative as a formula, where there is one. factor, term: by which the claim is off.
     """
 
@@ -153,7 +154,7 @@ class _Judge:
         try:
             self._try_points(claims, counts, done, seconds / 2)
         except TimeIsUpError:
-            if not min(counts.values()):
+            if not min(counts.values()) and not any(one.example for one in done.values()):
                 raise GradcalcError(
                     "time",
                     f"the time for the check ({seconds:g} s) was over before a point was compared",
@@ -203,6 +204,7 @@ class _Judge:
         """Proven or wrong where SymPy can tell; else open."""
         import sympy
 
+        from gradcalc.verify.derivative import NoFormulaError, symbolic
         from gradcalc.verify.formula import Formula
 
         pair = self._formulas(claim)
@@ -210,12 +212,15 @@ class _Judge:
             return Verdict(claim, "open")
         claimed, true = pair
         text = str(Formula(true))
-        difference = sympy.simplify(claimed - true)
+        try:
+            difference = symbolic(sympy.simplify, claimed - true)
+            ratio = symbolic(sympy.simplify, claimed / true) if true != 0 else None
+        except (NoFormulaError, RecursionError):
+            return Verdict(claim, "open", true=text)
         if difference == 0:
             return Verdict(claim, "proven", true=text)
         if difference.has(sympy.nan, sympy.zoo, sympy.oo) or difference.atoms(sympy.Dummy):
             return Verdict(claim, "open", true=text)
-        ratio = sympy.simplify(claimed / true) if true != 0 else None
         if ratio is not None and (ratio.is_number or ratio.count_ops() < difference.count_ops()):
             return Verdict(claim, "open", true=text, factor=str(Formula(ratio)))
         return Verdict(claim, "open", true=text, term=str(Formula(difference)))

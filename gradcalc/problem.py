@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcalc.differences import differences
 from gradcalc.errors import GradcalcError, Source, whole
 from gradcalc.graph import Array, as_number
 from gradcalc.graphs import Computed, Graphs, compiled, compute, moved, no_leaf
@@ -19,7 +18,7 @@ from gradcalc.language.interpreter import run
 from gradcalc.language.literals import Weights
 from gradcalc.origins import Origin, origins_of
 from gradcalc.passes import Leaves
-from gradcalc.result import Pass, Result
+from gradcalc.result import Differences, Pass, Result
 from gradcalc.verify.findings import Check
 
 FEW = 32  # elements that Python is faster with than NumPy
@@ -103,11 +102,17 @@ def solve(problem: Problem, graphs: Graphs | None = None) -> Result:
         [name for name in problem.at if name not in graph.trace.program.read],
         infinite,
         _origins(done, infinite) if infinite else {},
-        differences(problem, done) if problem.numeric else {},
+        _differences(problem, done) if problem.numeric else {},
     )
     if check.interrupted:
         raise InterruptedCheckError(result)
     return result
+
+
+def _differences(problem: Problem, done: Computed) -> Mapping[str, Differences]:
+    from gradcalc.differences import differences  # which few ask for
+
+    return differences(problem, done)
 
 
 def _is_finite(array: Array) -> bool:

@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from gradcalc.errors import GradcalcError
+
 if TYPE_CHECKING:  # one process does without
     from multiprocessing.connection import Connection
 
@@ -62,9 +64,9 @@ class _Worker(Generic[T]):
         self.since = 0.0
 
     def give(self, chunk: list[tuple[int, T]]) -> None:
+        self.pipe.send([item for _, item in chunk])
         self.given.extend(chunk)
         self.since = time.monotonic()
-        self.pipe.send([item for _, item in chunk])
 
     def answered(self) -> None:
         """Takes note of a result; what was quick comes in larger portions next time."""
@@ -93,10 +95,8 @@ class _Pool(Generic[T, R]):
     def __init__(
         self, function: Callable[[T], R], jobs: int, died: Callable[[T, int | None], R]
     ) -> None:
-        self.function, self.died = function, died
-        self.workers: list[_Worker[T]] = []
-        for _ in range(jobs):
-            self.workers.append(_Worker(function, self.workers))
+        self.function, self.jobs, self.died = function, jobs, died
+        self.workers: list[_Worker[T]] = []  # as many as there was work for
         self.done: dict[int, R] = {}  # results that wait for an earlier one
         self.taken = 0  # items
         self.next = 0  # the result that is to come
@@ -106,11 +106,11 @@ class _Pool(Generic[T, R]):
 
         more = True
         while more or self.taken > self.next:
-            for worker in self.workers:
-                if more and not worker.given and len(self.done) < AHEAD * len(self.workers):
-                    chunk, more = self._chunk(items, worker.size)
+            while more and len(self.done) < self._most() and (worker := self._idle()):
+                chunk, more = self._chunk(items, worker.size)
+                if chunk:
                     self._give(worker, chunk)
-            yield from self._ready()
+                yield from self._ready()
             busy = [worker for worker in self.workers if worker.given]
             if busy:
                 answering = wait([worker.pipe for worker in busy])
@@ -118,9 +118,30 @@ class _Pool(Generic[T, R]):
                     self._hear(worker)
             yield from self._ready()
 
+    def _most(self) -> int:
+        """How many results may wait for an earlier one."""
+        return AHEAD * self.jobs
+
+    def _idle(self) -> _Worker[T] | None:
+        """A worker without work; a new one, if there may be more; else None."""
+        idle = next((worker for worker in self.workers if not worker.given), None)
+        if idle is None and len(self.workers) < self.jobs:
+            idle = self._start()
+        return idle
+
+    def _start(self) -> _Worker[T]:
+        try:
+            worker = _Worker(self.function, self.workers)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            message = f"cannot start process {len(self.workers) + 1} of {self.jobs}: {reason}"
+            raise GradcalcError("jobs", message, "ask for fewer: --jobs") from None
+        self.workers.append(worker)
+        return worker
+
     def _chunk(self, items: Iterator[T | Ready], size: int) -> tuple[list[tuple[int, T]], bool]:
         chunk: list[tuple[int, T]] = []
-        while len(chunk) < size and len(self.done) < AHEAD * len(self.workers):
+        while len(chunk) < size and len(self.done) < self._most():
             try:
                 item = next(items)
             except StopIteration:
@@ -138,11 +159,13 @@ class _Pool(Generic[T, R]):
             yield self.done.pop(self.next - 1)
 
     def _give(self, worker: _Worker[T], chunk: list[tuple[int, T]]) -> None:
-        if chunk:
+        while True:
             try:
                 worker.give(chunk)
-            except (BrokenPipeError, ConnectionResetError):
-                self._bury(worker)
+                return
+            except (BrokenPipeError, ConnectionResetError):  # it died while it had no work
+                self._drop(worker)
+                worker = self._start()
 
     def _hear(self, worker: _Worker[T]) -> None:
         try:
@@ -155,14 +178,16 @@ class _Pool(Generic[T, R]):
 
     def _bury(self, worker: _Worker[T]) -> None:
         """The item that a worker died of is lost; a new worker takes what else it had."""
+        self._drop(worker)
+        index, item = worker.given.popleft()
+        self.done[index] = self.died(item, worker.process.exitcode)
+        if worker.given:
+            self._give(self._start(), list(worker.given))
+
+    def _drop(self, worker: _Worker[T]) -> None:
         worker.process.join()
         worker.pipe.close()
         self.workers.remove(worker)
-        index, item = worker.given.popleft()
-        self.done[index] = self.died(item, worker.process.exitcode)
-        successor = _Worker(self.function, self.workers)
-        self.workers.append(successor)
-        self._give(successor, list(worker.given))
 
     def close(self) -> None:
         """Ends all workers, whatever they do."""

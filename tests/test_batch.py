@@ -300,6 +300,58 @@ def test_resume_keeps_what_is_ok_and_solves_what_is_not(tmp_path: Path, gradcalc
     assert [json.loads(x)["name"] for x in out.read_text().splitlines()] == ["p5", "p4", "p3", "p2"]
 
 
+def test_resume_sees_that_a_file_changed(
+    tmp_path: Path, gradcalc: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = jsonl(tmp_path / "in.jsonl", {"expr": "x*x", "at": "x=@v.json"})
+    for value in ("3", "5"):
+        Path("v.json").write_text(value)
+        assert gradcalc("run", path, "--resume", "out.jsonl", "--no-check").code == 0
+    assert json.loads(Path("out.jsonl").read_text())["gradients"] == {"x": 10}
+
+
+def test_no_line_is_lost_before_one_that_was_cut_off(tmp_path: Path, gradcalc: Shell) -> None:
+    a, c = {**SQUARE, "name": "a"}, {**SQUARE, "name": "c" * 4000}
+    out = tmp_path / "out.jsonl"
+    gradcalc("run", jsonl(tmp_path / "in.jsonl", a), "--output", str(out), "--no-check")
+    with out.open("ab") as file:
+        file.write(b'{"schema": "gradcalc.res')
+    other = tmp_path / "out.jsonl.part-notes"
+    other.write_text("not ours")
+    path = jsonl(tmp_path / "in.jsonl", c, a)
+    assert gradcalc("run", path, "--resume", str(out), "--no-check").code == 0
+    names = [json.loads(line)["name"] for line in out.read_text().splitlines()]
+    assert names == ["c" * 4000, "a"]
+    assert other.read_text() == "not ours"
+
+
+def test_a_line_that_only_looks_like_a_result(tmp_path: Path, gradcalc: Shell) -> None:
+    out = tmp_path / "out.jsonl"
+    out.write_text('{"schema": "gradcalc.result/1", "status": "ok", "input": "x"}\n')
+    path = jsonl(tmp_path / "in.jsonl", SQUARE)
+    assert gradcalc("run", path, "--resume", str(out)).code == 0
+
+
+def test_more_processes_than_the_system_has(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "in.jsonl", *SLOW * 5)
+    command = f"ulimit -n 64; {GRADCALC} run {path} --jobs 100 --json > /dev/null"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: cannot start process")
+
+
+def test_a_worker_that_dies_without_work_takes_nothing_down() -> None:
+    pool = workers._Pool(lambda item: item, 1, lambda item, code: -1)
+    worker = pool._start()
+    worker.process.kill()
+    worker.process.join()
+    try:
+        assert list(pool.run(iter(range(5)))) == [0, 1, 2, 3, 4]
+    finally:
+        pool.close()
+
+
 def test_what_is_resumed_is_no_more_proven_than_it_was(tmp_path: Path, gradcalc: Shell) -> None:
     path = jsonl(tmp_path / "in.jsonl", {"expr": "abs(x)", "at": {"x": 0}})
     for option in ("--output", "--resume"):

@@ -1,6 +1,7 @@
 """The verdict: what is right is verified, what is special is flagged, what is wrong is caught."""
 
 import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from gradcalc.language.functions.registry import FUNCTIONS
 from gradcalc.primitives.rule import Elementwise
 from gradcalc.problem import Problem, solve
 from gradcalc.result import Result
+from gradcalc.verify.culprit import Culprits
 
 
 def checked(expr: str, weights: Any = None, **at: Any) -> Result:
@@ -231,3 +233,11 @@ def test_a_wrong_rule_is_found_among_outputs_of_several_shapes(
     check = solve(Problem(Source("y = sin(a); z = b*b"), at, weights)).check
     assert check.status == "mismatch"
     assert {finding.leaf for finding in check.findings} == {"a"}
+
+
+def test_a_finding_outlives_the_clock_that_stops_the_search_for_its_culprit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Culprits, "of", lambda *arguments: time.sleep(60))
+    check = solve(Problem(Source("abs(x)"), {"x": np.float64(0.0)}, check_seconds=0.5)).check
+    assert (check.status, [finding.kind for finding in check.findings]) == ("flagged", ["kink"])

@@ -10,7 +10,8 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from gradcalc.batch import fingerprint, solve_record
-from gradcalc.cli.output import INTERRUPTED, say, to_stdout, write
+from gradcalc.cli.codes import INTERRUPTED
+from gradcalc.cli.output import say, to_stdout, write
 from gradcalc.errors import GradcalcError
 from gradcalc.files.problems import Record, records_of
 from gradcalc.files.results import Results
@@ -116,7 +117,7 @@ class Batch:
             return nullcontext(lambda: None)
         from gradcalc.cli.progress import progress
 
-        return progress(self.paths)
+        return progress(self.paths, not self.only)
 
 
 class _Interrupt:

@@ -8,6 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from gradcalc import __version__
+from gradcalc.cli.codes import INTERRUPTED, WRONG_INPUT
 from gradcalc.cli.eval import evaluate
 from gradcalc.cli.expressions import ExpressionCommand
 from gradcalc.cli.functions import functions
@@ -19,8 +20,6 @@ from gradcalc.cli.run import run
 from gradcalc.cli.schema import schema
 from gradcalc.cli.verify import verify
 from gradcalc.errors import printable
-
-WRONG_INPUT, INTERRUPTED = 2, 130
 
 app = typer.Typer(
     add_completion=False,

@@ -9,12 +9,11 @@ from typing import NoReturn
 import typer
 
 from gradcalc.blocks import Blocks
+from gradcalc.cli.codes import CLOSED_PIPE, FAILED, WRONG_INPUT
 from gradcalc.errors import GradcalcError
-from gradcalc.render.outcomes import notes
+from gradcalc.render.notes import notes
 from gradcalc.render.report import show_result
 from gradcalc.result import Result
-
-FAILED, WRONG_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
 
 
 def print_result(result: Result, digits: int, as_json: bool) -> None:

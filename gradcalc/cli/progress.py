@@ -27,9 +27,12 @@ class _Rate(ProgressColumn):
 
 
 @contextmanager
-def progress(paths: Sequence[str]) -> Iterator[Callable[[], None]]:
-    """A bar on standard error while inside; the yielded function counts one more problem."""
-    total = _total(paths)
+def progress(paths: Sequence[str], every: bool) -> Iterator[Callable[[], None]]:
+    """A bar on standard error while inside; the yielded function counts one more problem.
+
+    every: are all problems solved? Else nothing tells how many there will be.
+    """
+    total = _total(paths) if every else None
     count = TextColumn("{task.completed} problems") if total is None else MofNCompleteColumn()
     left = () if total is None else (TimeRemainingColumn(),)
     bar = Progress(
@@ -47,7 +50,7 @@ def progress(paths: Sequence[str]) -> Iterator[Callable[[], None]]:
 
 
 def _total(paths: Sequence[str]) -> int | None:
-    """The number of problems, where lines tell it; else None."""
+    """About how many problems there are, where lines tell it; else None."""
     count = 0
     for path in map(Path, paths):
         kind = path.suffix.lower()
@@ -55,8 +58,11 @@ def _total(paths: Sequence[str]) -> int | None:
             return None
         try:
             with path.open("rb") as file:
+                last = b"\n"
                 while block := file.read(BLOCK):
                     count += block.count(b"\n")
+                    last = block[-1:]
+                count += last != b"\n"
         except OSError:
             return None
         count -= kind == ".csv"

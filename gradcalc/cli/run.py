@@ -60,6 +60,10 @@ def run(
     from gradcalc.cli.output import fail
 
     try:
+        if fail_fast and max_errors is not None:
+            raise GradcalcError(
+                "options", "--fail-fast is --max-errors 1", "leave out one of the two"
+            )
         how = check_options(check, check_time, no_check, explain=False)
         batch = Batch(
             paths,
@@ -74,7 +78,7 @@ def run(
         )
         code = batch.run(1 if fail_fast else max_errors, strict)
     except GradcalcError as error:
-        fail(error, False)
+        fail(error, as_json)
     raise typer.Exit(code)
 
 
@@ -90,7 +94,7 @@ def _jobs(text: str) -> int:
 
     if text == "auto":
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    if text.isascii() and text.isdigit() and 1 <= int(text[:5]) <= MOST_JOBS:
+    if text.isascii() and text.isdigit() and len(text) < 5 and 1 <= int(text) <= MOST_JOBS:
         return int(text)
     raise GradcalcError(
         "jobs",

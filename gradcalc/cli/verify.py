@@ -26,7 +26,8 @@ def verify(
 ) -> None:
     """Compare derivatives found by hand with SymPy's: for all values, or at many points."""
     from gradcalc import api
-    from gradcalc.cli.output import FAILED, fail, to_stdout, write
+    from gradcalc.cli.codes import FAILED
+    from gradcalc.cli.output import fail, to_stdout, write
     from gradcalc.files.texts import read_program
     from gradcalc.files.values import read_at
     from gradcalc.language.draws import Draws

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 from gradcalc.errors import GradcalcError, Source, did_you_mean
 from gradcalc.files.json_values import NUMBERS, array_of, parse_json, parse_toml, values_of
 from gradcalc.files.lines import lines_in
-from gradcalc.files.texts import opened, read_program, read_text, stdin
+from gradcalc.files.texts import opened, read_program, read_text, stdin, unreadable
 from gradcalc.files.values import names_of, read_at, read_weights
 from gradcalc.graph import Array
 from gradcalc.language import literals
@@ -44,6 +44,7 @@ class Record(NamedTuple):
     place: str
     data: dict[str, Any] | GradcalcError
     named: str | None = None  # where the data are wrong, and yet a name is known
+    is_file: bool = False  # is it all of a file, which an error of it names already?
 
     @property
     def name(self) -> str:
@@ -65,7 +66,7 @@ def records_of(paths: Iterable[str], expr: str | None = None) -> Iterator[Record
             else:
                 yield from _read(Path(path), expr, frozenset())
         except GradcalcError as error:
-            yield Record(path, error)
+            yield Record(path, error, is_file=True)
 
 
 def _read(path: Path, expr: str | None, above: frozenset[Path]) -> Iterator[Record]:
@@ -74,7 +75,7 @@ def _read(path: Path, expr: str | None, above: frozenset[Path]) -> Iterator[Reco
         above |= {path.resolve()}
         children = [
             child
-            for child in sorted(path.iterdir())
+            for child in _inside(path)
             if (child.is_dir() and child.resolve() not in above)  # a link may lead back
             or (child.is_file() and is_readable(child, expr))
         ]
@@ -84,7 +85,7 @@ def _read(path: Path, expr: str | None, above: frozenset[Path]) -> Iterator[Reco
             try:
                 yield from _read(child, expr, above)
             except GradcalcError as error:
-                yield Record(str(child), error)
+                yield Record(str(child), error, is_file=True)
         return
     kind = path.suffix.lower()
     if kind == ".jsonl":
@@ -100,6 +101,14 @@ def _read(path: Path, expr: str | None, above: frozenset[Path]) -> Iterator[Reco
         if not text.strip():
             raise GradcalcError("empty", f"'{path}' is empty")
         yield from WHOLE[kind](text, str(path))
+
+
+def _inside(folder: Path) -> list[Path]:
+    """What a folder holds, by name; raises GradcalcError where it cannot be read."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise unreadable(folder, error) from None
 
 
 def is_readable(path: Path, expr: str | None) -> bool:
@@ -148,7 +157,10 @@ def _csv(file: BinaryIO, name: str, expr: str | None) -> Iterator[Record]:
         try:
             (cells,) = csv.reader([line], strict=True)
         except csv.Error as error:
-            yield Record(place, GradcalcError("csv", str(error), "each row is one line"))
+            wrong = GradcalcError("csv", str(error), "each row is one line")
+            if header is None:
+                raise wrong from None
+            yield Record(place, wrong)
             continue
         cells = [cell.strip() for cell in cells]
         if header is None:

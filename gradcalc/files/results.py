@@ -1,15 +1,17 @@
 """A file of results, one line of JSON each, that is whole up to its last line whatever happens."""
 
-import glob
 import json
 import os
+import re
 from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from gradcalc.errors import GradcalcError
 from gradcalc.files.problems import is_readable
 
+PROVEN = ("verified", "off")  # statuses of a check
 START = b'{"schema": "gradcalc.result/'  # of every line that is a result
 
 
@@ -24,8 +26,7 @@ class Results:
     def __init__(self, path: Path, inputs: Iterable[str], *, resume: bool) -> None:
         self.path = path
         self._refuse(inputs)
-        self.left = sorted(path.parent.glob(f"{glob.escape(path.name)}.part-*"))  # by killed runs
-        self.part = path.with_name(f"{path.name}.part-{os.getpid()}")  # if it is written anew
+        self.left: list[Path] = []  # parts of killed runs, which are taken over
         # By the key of its input, where the line of a result that is ok begins, in which file, and
         # whether that is proven.
         self.known: dict[str, tuple[BinaryIO, int, bool]] = {}
@@ -33,13 +34,15 @@ class Results:
         self.is_file = path.is_file() or not path.exists()  # else a pipe or a device
         try:
             if resume and self.is_file:
-                for old in (path, *self.left):
-                    self._index(old)
+                self._index(path)
+                for part in _parts(path):
+                    self._index(part)
+                    self.left.append(part)
             mode = "r+b" if resume and path.is_file() else "w+b" if self.is_file else "wb"
             self.file: Any = open(path, mode, buffering=0)  # noqa: SIM115 - closed by close()
         except OSError as error:
             raise self._error(error) from None
-        self.anew = False  # is it written anew, into the part?
+        self.part: Path | None = None  # into which it is written anew
         self.size = 0  # bytes that are right
 
     def _refuse(self, inputs: Iterable[str]) -> None:
@@ -71,7 +74,8 @@ class Results:
             if whole:
                 record = _object(line)
                 if record.get("status") == "ok" and isinstance(record.get("input"), str):
-                    proven = record["check"]["status"] in ("verified", "off")
+                    check = record.get("check")
+                    proven = isinstance(check, dict) and check.get("status") in PROVEN
                     self.known.setdefault(record["input"], (file, begin, proven))
             begin += len(line)
 
@@ -87,12 +91,12 @@ class Results:
         """Appends a line, wholly or not at all; raises GradcalcError."""
         data = f"{line}\n".encode()
         try:
-            if self.is_file and not self.anew:
+            if self.is_file and self.part is None:
                 here = self.file.read(len(data))
                 if here == data:  # it stands there already
                     self.size += len(data)
                     return
-                if not here.endswith(b"\n") and not self.file.read(1):
+                if b"\n" not in here and not self.file.read(1):
                     self.file.truncate(self.size)  # the end, or a line that was cut off there
                     self.file.seek(self.size)
                 else:
@@ -103,7 +107,10 @@ class Results:
 
     def _begin_anew(self) -> None:
         """Other lines follow, which must not be lost: what is right so far is copied."""
-        fresh = open(self.part, "w+b", buffering=0)  # noqa: SIM115 - closed by close()
+        numbers = count(1)
+        while (part := self.path.with_name(f"{self.path.name}.part-{next(numbers)}")).exists():
+            pass
+        fresh = open(part, "x+b", buffering=0)  # noqa: SIM115 - closed by close()
         self.file.seek(0)
         left = self.size
         while left:
@@ -111,7 +118,7 @@ class Results:
             fresh.write(block)
             left -= len(block)
         self._old.append(self.file)
-        self.file, self.anew = fresh, True
+        self.file, self.part = fresh, part
 
     def _append(self, data: bytes) -> None:
         written = 0
@@ -127,7 +134,7 @@ class Results:
     def close(self, finished: bool) -> None:
         """Ends the file; if all was done, what it held besides goes."""
         try:
-            if finished and self.anew:
+            if finished and self.part is not None:
                 os.replace(self.part, self.path)
             elif finished and self.is_file:
                 self.file.truncate(self.size)
@@ -144,9 +151,16 @@ class Results:
         return GradcalcError("output", f"cannot write '{self.path}': {reason}")
 
 
+def _parts(path: Path) -> list[Path]:
+    """What killed runs left of files that were to be ``path``."""
+    pattern = re.compile(re.escape(path.name) + r"\.part-\d+")
+    siblings = path.parent.iterdir() if path.parent.is_dir() else ()
+    return sorted(one for one in siblings if pattern.fullmatch(one.name))
+
+
 def _object(line: bytes) -> dict[str, Any]:
     try:
         data = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}

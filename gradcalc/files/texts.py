@@ -24,20 +24,29 @@ def within(label: str, text: str) -> Iterator[None]:
 def read_bytes(path: Path) -> bytes:
     """The bytes of a file; raises GradcalcError that names it where it cannot be read."""
     with opened(path) as file:
-        return _limited(file, str(path))
+        try:
+            return _limited(file, str(path))
+        except OSError as error:
+            raise unreadable(path, error) from None
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
     """A file to read bytes from; raises GradcalcError that names it where that cannot be."""
     try:
-        with path.open("rb") as file:
-            yield file
+        file = path.open("rb")
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise GradcalcError("file", f"cannot read '{path}': {reason}", _nearest(path)) from None
+        raise unreadable(path, error) from None
     except ValueError as error:  # a NUL in the name
         raise GradcalcError("file", f"'{path}' is not a file's name: {error}") from None
+    with file:
+        yield file
+
+
+def unreadable(path: Path, error: OSError) -> GradcalcError:
+    """The error of a file that the system does not let be read."""
+    reason = (error.strerror or str(error)).lower()
+    return GradcalcError("file", f"cannot read '{path}': {reason}", _nearest(path))
 
 
 def _nearest(path: Path) -> str | None:

@@ -4,9 +4,10 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from gradcalc.batch import Outcome
-from gradcalc.errors import GradcalcError, printable, underline
+from gradcalc.errors import GradcalcError
 from gradcalc.files.problems import Record
 from gradcalc.render.layout import Line, show
+from gradcalc.render.notes import notes
 from gradcalc.render.numbers import plural
 from gradcalc.render.record import dumps, error_record, result_record
 from gradcalc.render.report import lines, named
@@ -51,17 +52,6 @@ def done(outcome: Outcome, digits: int, as_json: bool, key: str | None = None) -
 def line_of(record: dict[str, Any], key: str | None) -> str:
     """One line of JSON."""
     return dumps(record if key is None else {**record, "input": key})
-
-
-def notes(result: Any, name: str = "") -> str:
-    """The warnings of a result, as they are told; ``name`` says of which problem."""
-    place = f"{name}: " if name else ""
-    texts = []
-    for warning in result.warnings:
-        texts.append(f"note: {place}{warning.message}")
-        if warning.span is not None:
-            texts += underline(result.problem.expr.text, warning.span)
-    return printable("\n".join(texts))
 
 
 class Summary:

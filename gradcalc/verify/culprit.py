@@ -17,14 +17,14 @@ from gradcalc.language.syntax import part_of, span_of
 from gradcalc.verify import findings
 from gradcalc.verify.chain import Chain, slopes_of_one
 from gradcalc.verify.derivative import NoFormulaError
-from gradcalc.verify.entry import PRECISION, Entry, agreement
+from gradcalc.verify.entry import POOR, PRECISION, Entry, agreement
 from gradcalc.verify.exact import CLOSE, TINY
 from gradcalc.verify.kinks import NEAR, kinks
+from gradcalc.verify.lower import TooLargeError
 from gradcalc.verify.points import Points
 
 MOST = 2**22  # float64 numbers that are computed once more
 TRIED = 8  # elements of one input by which a rule is tried
-POOR = 8.0  # right digits below which a number is poor
 SMALLEST = 2.3e-308  # of float64, at full precision
 
 Place = tuple[str | None, Span | None]
@@ -49,18 +49,24 @@ class Culprits:
 
     def of(self, kind: str, entry: Entry) -> Place:
         """The text and the span of the part; None where none is known."""
-        match kind:
-            case "rounded" | "underflow" | "overflow":
-                node = self._first_poor(entry)
-            case "pole" | "outside domain":
-                node = self._first_infinite(entry)
-            case findings.WRONG_RULE:
-                node = self._first_wrong(entry)
-            case _:
-                node = self._first_kink(entry) or self._first_infinite(entry)
+        try:
+            node = self._node(kind, entry)
+        except (NoFormulaError, TooLargeError):  # to look for it was too much
+            return None, None
         if node is None or not isinstance(node.origin, ast.AST):
             return None, None
         return part_of(self.text, node.origin), span_of(self.text, node.origin)
+
+    def _node(self, kind: str, entry: Entry) -> Node | None:
+        match kind:
+            case "rounded" | "underflow" | "overflow":
+                return self._first_poor(entry)
+            case "pole" | "outside domain":
+                return self._first_infinite(entry)
+            case findings.WRONG_RULE:
+                return self._first_wrong(entry)
+            case _:
+                return self._first_kink(entry) or self._first_infinite(entry)
 
     def underflows(self, entry: Entry) -> bool:
         """Did a number on the way become smaller than float64 can tell from 0?"""

@@ -16,6 +16,7 @@ PRECISION = 50  # decimal digits
 MOST = 1600  # digits after which two precisions that still disagree are given up
 FULL = 53 * math.log10(2)  # digits of float64: 15.95
 GUARD = 60  # bits that are to be left of the smallest number
+POOR = 8.0  # right digits below which a number is badly rounded
 STEP = mpmath.mpf(10) ** -25  # to either side of a kink
 
 

@@ -64,3 +64,8 @@ class Check(NamedTuple):
     reason: str | None = None
     evidence: Sequence[Evidence] = ()
     interrupted: bool = False
+
+    @property
+    def proven(self) -> bool:
+        """Was everything verified (or the check left out on purpose)?"""
+        return self.status in ("verified", "off")

@@ -1,7 +1,7 @@
 """What SymPy knows of one function alone: its formula, and its derivative by each input."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import sympy
@@ -38,7 +38,7 @@ def local(node: Node, row: Elementwise) -> Local:
     return _of_row(row, node.inputs[1].number if row is ops.power else None)
 
 
-@cache
+@lru_cache(maxsize=1024)  # exponents may vary from problem to problem
 def _of_row(row: Elementwise, exponent: float | None) -> Local:
     symbols: list[Any] = [
         sympy.Symbol(f"x{i}", real=None if i < row.conditions else True)

@@ -2,7 +2,7 @@
 
 Element by element; a row times a column; one element of an input, moved; or blocks of a node that
 are made of blocks of its inputs. Only the forward functions of rows are asked, never a transpose:
-what is wrong there must not be hidden here. Elements are numbered through the flat array.
+what is wrong there must not be hidden here. Indices are numbered through the flat array.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from gradcalc.primitives.rule import Elementwise, General, Linear, Reduction
 
 NOTHING = -1  # instead of the source of an element that is 0, whatever the inputs are
 
-Elements: TypeAlias = Sequence[int]
+Indices: TypeAlias = Sequence[int]
 
 
 class Part(NamedTuple):
@@ -57,7 +57,7 @@ class Structure:
         self._selections: dict[Node, Array | None] = {}
         self._blocks: dict[Node, Blocks] = {}
 
-    def behind(self, node: Node, position: int, elements: Elements) -> Elements:
+    def behind(self, node: Node, position: int, elements: Indices) -> Indices:
         """The elements of an input that these elements of ``node`` are made of."""
         row, source = node.primitive, node.inputs[position]
         if isinstance(row, Elementwise):
@@ -76,7 +76,7 @@ class Structure:
             found = np.ravel(blocks.inner[position].elements[own])
         return _listed(found)
 
-    def reached(self, node: Node, position: int, elements: Elements) -> Elements:
+    def reached(self, node: Node, position: int, elements: Indices) -> Indices:
         """The elements of ``node`` that are made of these elements of an input."""
         row, source = node.primitive, node.inputs[position]
         if isinstance(row, Elementwise):
@@ -97,7 +97,7 @@ class Structure:
             found = np.ravel(blocks.outer.elements[own])
         return _listed(found)
 
-    def moves(self, node: Node, position: int, elements: Elements) -> Iterator[tuple[int, int]]:
+    def moves(self, node: Node, position: int, elements: Indices) -> Iterator[tuple[int, int]]:
         """Of a sum, or a node that moves elements: an input's element, and where it arrives."""
         source = np.asarray(elements, dtype=np.intp)
         picked = self.selection(node)
@@ -131,7 +131,7 @@ class Structure:
         return self._blocks[node]
 
 
-def _listed(found: Array) -> Elements:
+def _listed(found: Array) -> Indices:
     listed: list[int] = found.tolist()
     return listed
 
@@ -193,7 +193,7 @@ def factors(node: Node, element: int) -> tuple[Array, Array]:
     return left * width + inner, right + inner * height
 
 
-def _of_product(node: Node, position: int, elements: Elements) -> Array:
+def _of_product(node: Node, position: int, elements: Indices) -> Array:
     source = node.inputs[position]
     count, height = node.shape[-2:]
     batch, rest = np.divmod(np.asarray(elements, dtype=np.intp), count * height)
@@ -206,7 +206,7 @@ def _of_product(node: Node, position: int, elements: Elements) -> Array:
     return np.ravel(starts[:, None] + np.arange(source.shape[-2]) * height)
 
 
-def _to_product(node: Node, position: int, elements: Elements) -> Array:
+def _to_product(node: Node, position: int, elements: Indices) -> Array:
     source = node.inputs[position]
     count, height = node.shape[-2:]
     flat = np.asarray(elements, dtype=np.intp)

@@ -19,6 +19,7 @@ from gradcalc.primitives.derivatives import Derivative
 from gradcalc.verify.culprit import Culprits
 from gradcalc.verify.entry import (
     FULL,
+    POOR,
     PRECISION,
     STEP,
     Claim,
@@ -34,7 +35,6 @@ from gradcalc.verify.kinks import NEAR, is_pointwise, tied, to_kinks
 from gradcalc.verify.points import Points
 
 GOOD = 14.0  # digits from which an agreement needs no second look
-POOR = 8.0  # digits below which a value is reported as badly rounded
 
 Verdict: TypeAlias = tuple[float, Finding | None]  # digits that agree, what is special
 
@@ -95,7 +95,12 @@ class Judge:
         self.pointwise = is_pointwise(nodes)
         self.kinks = to_kinks(outputs, leaves, values, self.pointwise)
         self.tied = tied(conditions, leaves, values)
-        self.behind = nodes[0].graph.remember(("behind", *nodes), lambda: set(needed(nodes, {})))
+        graph = nodes[0].graph
+        self.behind = graph.remember(("behind", *nodes), lambda: set(needed(nodes, {})))
+        self.derives = graph.remember(
+            ("derives", *nodes),
+            lambda: any(isinstance(node.primitive, Derivative) for node in self.behind),
+        )
         self.exact = Exact(points)
         self.culprits = Culprits(text, outputs, leaves, values, conditions, points)
 
@@ -148,17 +153,19 @@ class Judge:
 
     def _keep(self, verdict: Verdict, entry: Entry) -> None:
         digits, finding = verdict
-        self.checked += 1
         place: dict[str, Any] = {"at": _index(entry.j, self.traced.leaves[entry.leaf])}
         if entry.claim.element is not None:
             output, k = entry.claim.element
             place |= {"output": output, "row": _index(k, self.traced.outputs[output])}
         if finding is None:
             self.digits = min(self.digits, digits)
-        else:
-            part, span = self.culprits.of(finding.kind, entry)
-            finding = finding._replace(part=part, span=span, **place)
+        else:  # kept before the clock can stop the search for its culprit
+            finding = finding._replace(**place)
             self.findings.append(finding)
+        self.checked += 1
+        if finding is not None:
+            part, span = self.culprits.of(finding.kind, entry)
+            finding = self.findings[-1] = finding._replace(part=part, span=span)
         if self.explain:
             evidence = self._evidence(entry)._replace(finding=finding, digits=digits, **place)
             self.evidence.append(evidence)
@@ -307,7 +314,7 @@ class Judge:
 
         Where the program has derivatives, its value may be wrong by our rules: it tells nothing.
         """
-        if any(isinstance(node.primitive, Derivative) for node in self.behind):
+        if self.derives:
             return False
         with mpmath.workdps(PRECISION):
             for term in entry.terms:

@@ -98,7 +98,14 @@ def loop() -> None:
 
 
 def memory() -> None:
-    """Peak memory of a whole process; measured first: a child starts with its parent's."""
+    """Peak memory of whole processes; measured first: a child starts with its parent's."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "problems.jsonl"
+        write_problems(path, 10_000)
+        million = f"for i in $(seq 100); do cat {path}; done"
+        process("bash", "-c", f"{million} | {GRADCALC} run - --json --no-check")()
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    report("peak memory of 1,000,000 problems, MB / 300", peak / 300, 1.0, f"{peak:.0f} MB")
     command = [GRADCALC, "eval", LOOP.format(100_000), "--at", "x=0.5", "--no-check"]
     process(*command)()
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
