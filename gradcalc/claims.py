@@ -221,7 +221,10 @@ class _Judge:
             return Verdict(claim, "proven", true=text)
         if difference.has(sympy.nan, sympy.zoo, sympy.oo) or difference.atoms(sympy.Dummy):
             return Verdict(claim, "open", true=text)
-        if ratio is not None and (ratio.is_number or ratio.count_ops() < difference.count_ops()):
+        simple = ratio is not None and (
+            ratio.is_number or ratio.count_ops() < difference.count_ops()
+        )
+        if simple and ratio != 0:
             return Verdict(claim, "open", true=text, factor=str(Formula(ratio)))
         return Verdict(claim, "open", true=text, term=str(Formula(difference)))
 
@@ -273,7 +276,7 @@ class _Judge:
             yield {
                 name: (
                     draw.choice([-1.0, 1.0, 1.0], shape)
-                    * np.exp(draw.normal(0.0, draw.choice([0.5, 1.5]), shape))
+                    * np.exp(draw.normal(0.0, draw.choice([0.5, 1.5, 5.0]), shape))
                 )[()]
                 for name, shape in shapes.items()
             }
@@ -308,8 +311,10 @@ class _Judge:
                 true = _slope(list(terms))
                 if true is None:
                     continue
-                counts[claim.leaf] += j == 0
                 claimed = _number(node, own, j if node.shape else 0)
+                if np.isnan(float(claimed)):
+                    continue  # outside the domain of the claim
+                counts[claim.leaf] += j == 0
                 if not abs(claimed - true) <= abs(true) * self.rtol:
                     element = tuple(map(int, np.unravel_index(j, shape)))
                     example = Example(point, element, float(claimed), float(true))

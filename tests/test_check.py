@@ -53,6 +53,12 @@ def checked(expr: str, weights: Any = None, **at: Any) -> Result:
         ("log(1 + exp(x))", 800.0, "overflow", 1.0, None, None),
         ("x*log(1 + exp(x))*1e215", -500.0, "rounded", -3.555163626963901, None, None),
         ("sum(stack(x, 2)[stack(x, 2) > 0])", 0.0, "kink", None, 0.0, 1.0),
+        ("1/trunc(x)", 1.0, "jump", None, np.nan, 0.0),
+        ("inv([[floor(x), 1], [0, 2]])[0,0]", 1.0, "jump", None, np.nan, 0.0),
+        ("sort([sqrt(x), x, 0])[1]", 1.0, "kink", None, 1.0, 0.5),
+        ("median([sin(x) + 1, x - 5, 1])", 0.0, "kink", None, 1.0, 0.0),
+        ("arcsin(log(sign(x)))", 0.0, "outside domain", None, None, None),
+        ("arctan2(log(x), x)", -0.5, "outside domain", None, None, None),
     ],
 )
 def test_a_special_point_is_flagged_with_its_values(

@@ -41,6 +41,8 @@ EXPR = "y = 3*a + 2*b*b + log(c)"
         ("x if x > 0 else 2*x", "x = where(x > 0, 1, 2)", "holds", None, None),
         ("g = grad(x**3, x); g*g", "x = 36*x**3", "proven", None, None),
         ("log(-exp(x))", "x = 1", "domain", None, None),
+        ("relu(x - 1000)", "x = 0", "wrong", None, "-where(-1000 + x > 0, 1, 0)"),
+        ("prod(stack(x, y))", "x = prod(stack(x, y))/x", "holds", None, None),
     ],
 )
 def test_a_claim(

@@ -19,6 +19,7 @@ from gradcalc.cli.options import (
     Strict,
     Wrt,
     check_options,
+    finite,
 )
 from gradcalc.errors import GradcalcError
 
@@ -54,9 +55,12 @@ def evaluate(
         typer.Option(help="Gradients that are expected: a=0.3,3 or 'b=4*b; c=None'. Repeatable."),
     ] = None,
     rtol: Annotated[
-        float, typer.Option(help="Relative tolerance of what is expected.", min=0.0)
+        float,
+        typer.Option(help="Relative tolerance of what is expected.", min=0.0, callback=finite),
     ] = 1e-9,
-    atol: Annotated[float, typer.Option(help="Absolute tolerance of it.", min=0.0)] = 0.0,
+    atol: Annotated[
+        float, typer.Option(help="Absolute tolerance of it.", min=0.0, callback=finite)
+    ] = 0.0,
     against: Annotated[
         Against | None, typer.Option(help="Print another estimate of the gradients beside them.")
     ] = None,

@@ -1,5 +1,6 @@
 """The options that commands share."""
 
+import math
 from enum import StrEnum
 from typing import Annotated, Any, TypeAlias
 
@@ -25,6 +26,13 @@ def check_options(method: Method, seconds: float, no_check: bool, explain: bool)
     }
 
 
+def finite(value: float) -> float:
+    """An option's number, which must be one."""
+    if not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is not a finite number.")
+    return value
+
+
 Expr: TypeAlias = Annotated[
     str, typer.Argument(help="The program, @FILE, or - for standard input.", metavar="EXPR")
 ]
@@ -41,7 +49,8 @@ Along: TypeAlias = Annotated[
 Wrt: TypeAlias = Annotated[str | None, typer.Option(help="Only by these leaves: a,b.")]
 Seed: TypeAlias = Annotated[int | None, typer.Option(help="Seed of random numbers.", min=0)]
 CheckTime: TypeAlias = Annotated[
-    float, typer.Option("--check-time", help="Seconds that one check may take.", min=0.0)
+    float,
+    typer.Option("--check-time", help="Seconds that one check may take.", min=0.0, callback=finite),
 ]
 CheckBy: TypeAlias = Annotated[
     Method,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gradcalc.cli.options import At, CheckTime, Digits, Expr, Json
+from gradcalc.cli.options import At, CheckTime, Digits, Expr, Json, finite
 from gradcalc.errors import GradcalcError
 
 
@@ -18,7 +18,9 @@ def verify(
     output: Annotated[
         str | None, typer.Option(help="The name to differentiate; by default the last one.")
     ] = None,
-    rtol: Annotated[float, typer.Option(help="Relative tolerance at points.", min=0.0)] = 1e-9,
+    rtol: Annotated[
+        float, typer.Option(help="Relative tolerance at points.", min=0.0, callback=finite)
+    ] = 1e-9,
     seed: Annotated[int, typer.Option(help="Seed of the points that are tried.", min=0)] = 0,
     check_time: CheckTime = 10.0,
     digits: Digits = 10,

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -301,8 +302,8 @@ def _get(data: Mapping[str, Any], key: str, default: Any, *kinds: type) -> Any:
 
 def _tolerance(data: Mapping[str, Any], key: str, default: float) -> float:
     value = to_float(_get(data, key, default, int, float))
-    if not value >= 0:
-        raise GradcalcError("record", f"'{key}' must not be negative")
+    if not 0 <= value < math.inf:
+        raise GradcalcError("record", f"'{key}' must be a finite number that is not negative")
     return value
 
 

@@ -198,7 +198,7 @@ elementwise(
     _power_by_base,
     _power_by_exponent,
     domain=lambda a, b: _is_integer(b) or (a >= 0.0) | ops.equal(b, ops.round(b)),
-    kinks=lambda a, b: (a,),
+    kinks=lambda a, b: () if _is_integer(b) and b.number >= 0.0 else (a,),
     convention="x**0 has slope 0; 0**b has slope 0 by b >= 0; by b, a negative base gives nan",
 )
 elementwise(

@@ -162,7 +162,7 @@ def _leaf_verdict(check: Check, leaf: str, gradient: Array | None) -> str:
 def _summary(check: Check, unexpected: Sequence[str] = ()) -> str:
     """``verified: 9 of 9 entries, SymPy agrees to 15.9 digits``"""
     if check.status == "off":
-        return "; ".join([*_unexpected(unexpected), "not checked (--no-check)"])
+        return "; ".join([*_unexpected(unexpected), "not checked"])
     count = f"{len(check.findings) or check.checked} of {plural(check.checked, 'entry')}"
     if check.checked < check.entries:
         count += f" looked at, of {check.entries} in all"

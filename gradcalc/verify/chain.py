@@ -74,7 +74,7 @@ class Chain:
         self.outputs, self.leaves, self.points = outputs, leaves, points
         self.order = needed(outputs.values(), {})
         if any(isinstance(node.primitive, Derivative) for node in self.order):
-            raise NoFormulaError("derivatives inside the program are checked by formulas only")
+            raise NoFormulaError("derivatives of derivatives are checked by formulas only")
         self._orders: dict[Node, list[Node]] = {}
         self._kept: tuple[Any, ...] = ()
         self._slopes: dict[tuple[Any, ...], tuple[Slopes, int]] = {}

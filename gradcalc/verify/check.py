@@ -19,6 +19,7 @@ from gradcalc.verify.lower import TooLargeError, cost
 from gradcalc.verify.verdict import Judge, Method, Retrace, Traced
 
 METHODS: dict[str, Method] = {"symbolic": Jacobian, "chain": Chain}
+HOPELESS = 400_000  # operations that SymPy would need all of the time for
 CHEAP = 4_000  # operations of all formulas together that SymPy makes in less than a second
 FEW = 1_000  # entries that are always reached: their order does not matter
 MANY = 10_000_000  # entries that are all put in order before
@@ -47,10 +48,12 @@ def check(
     run = _Run(traced, claims, retrace, seconds, apart, explain)
     try:
         names = [method] if method else list(METHODS)
-        if len(names) > 1 and cost(list(traced.outputs.values())) > CHEAP:
+        operations = cost(list(traced.outputs.values()))
+        hopeless = operations > HOPELESS
+        if len(names) > 1 and operations > CHEAP:
             names.reverse()
         for name in names:
-            if run.attempt(name, patient=name == names[-1]):
+            if run.attempt(name, patient=name == names[-1] or (name == "chain" and hopeless)):
                 break
     except KeyboardInterrupt:
         run.reasons, run.interrupted = ["it was interrupted"], True

@@ -105,7 +105,7 @@ class Formula:
                     values.append(step)
                 else:
                     values.append(_atom(step, point))
-        except (*NOT_REAL, TypeError):  # complex numbers are not ordered
+        except (*NOT_REAL, TypeError, AttributeError):  # of complex numbers on the way
             return self._carefully(point)
         return self._carefully(point) if mpmath.mpc in map(type, values) else values[-1]
 

@@ -88,7 +88,10 @@ def eigenvectors(a: Array) -> Array:
 def solve_digits(a: Array, b: Array) -> Array:
     """The solution of a x = b; raises ValueError or ZeroDivisionError where there is none."""
     _check_finite(a, b)
-    lower_upper, order = mpmath.mp.LU_decomp(mpmath.matrix(a.tolist()))
+    try:
+        lower_upper, order = mpmath.mp.LU_decomp(mpmath.matrix(a.tolist()))
+    except TypeError as error:  # what mpmath makes of a column of zeros
+        raise ValueError("singular") from error
     columns = []
     for column in b.T:
         first = mpmath.mp.L_solve(lower_upper, mpmath.matrix(column.tolist()), order)

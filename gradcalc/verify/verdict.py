@@ -14,6 +14,7 @@ import mpmath
 import numpy as np
 
 from gradcalc.compute.evaluate import evaluate, needed
+from gradcalc.errors import GradcalcError
 from gradcalc.graph import LEAF, Array, Node
 from gradcalc.primitives.derivatives import Derivative
 from gradcalc.verify.culprit import Culprits
@@ -34,6 +35,8 @@ from gradcalc.verify.findings import WRONG_RULE, Evidence, Finding, Listing
 from gradcalc.verify.kinks import NEAR, is_pointwise, tied, to_kinks
 from gradcalc.verify.points import Points
 
+NEXT_TO_0 = 2.0**-6  # 0 is moved as this would be, so that 1 + x is not 1
+UNITS = 4096  # in the last place, to see what a program does beside a point
 GOOD = 14.0  # digits from which an agreement needs no second look
 
 Verdict: TypeAlias = tuple[float, Finding | None]  # digits that agree, what is special
@@ -179,6 +182,12 @@ class Judge:
         return Evidence(entry.leaf, (), entry.ours, ours, true, None, 0.0)
 
     def _verdict(self, entry: Entry) -> Verdict:
+        digits, finding = self._found(entry)
+        if finding is None and any(math.isnan(self._output(term)) for term in entry.terms):
+            return 0.0, _finding(entry, "outside domain")  # of which nothing flows back
+        return digits, finding
+
+    def _found(self, entry: Entry) -> Verdict:
         if entry.leaf in self.tied:
             verdict = self._by_branches(entry)
             if verdict is not None:
@@ -254,13 +263,14 @@ class Judge:
     def _by_branches(self, entry: Entry) -> Verdict | None:
         """The verdict where the entry steers the program; None where it does not after all.
 
-        The program is run again with x_j moved by one unit in the last place to either side.
+        The program is run again with x_j moved a little to either side: by so much that two values
+        which are equal at x_j, and move unlike, are not equal any more.
         """
         entry = replace(entry, terms=_terms(self.derivatives, entry), distance=1.0)
         here = np.asarray(self.traced.values[self.traced.leaves[entry.leaf]]).flat[entry.j]
         sides = []
-        for side in (-np.inf, np.inf):
-            traced = self.retrace(entry.leaf, entry.j, float(np.nextafter(here, side)))
+        for side in (-1, 1):
+            traced = self.retrace(entry.leaf, entry.j, _beside(here, side))
             if traced is None or _shapes(traced) != _shapes(self.traced):
                 return 0.0, _finding(entry, "branch")
             values = {n: value for n, value in traced.values.items() if n.primitive is LEAF}
@@ -290,6 +300,9 @@ class Judge:
                 limits[name] = mpmath.nan  # outside the domain, which a formula may have lost
             elif agrees is False:
                 return 0.0, self._wrong(here, true)
+        for side, name in ((-1, "left"), (1, "right")):
+            if mpmath.isnan(limits[name]) and self._blows_up(here, side):
+                return 0.0, _finding(here, "jump", **limits)
         sides = [limit for limit in limits.values() if not mpmath.isnan(limit)]
         if not sides:
             return 0.0, _finding(here, self._without_sides(here))
@@ -308,6 +321,24 @@ class Judge:
         if off_kinks and math.isfinite(here.ours) and self._is_ordinary(here):
             return digits, _finding(here, WRONG_RULE, true=low)
         return digits, _finding(here, "removable singularity", true=low)
+
+    def _blows_up(self, entry: Entry, side: int) -> bool:
+        """Is a value infinite on one side, though it is finite at the point? As 1/trunc(x) at 1."""
+        here = np.asarray(self.traced.values[self.traced.leaves[entry.leaf]]).flat[entry.j]
+        if not all(math.isfinite(self._output(term)) for term in entry.terms):
+            return False
+        traced = self.retrace(entry.leaf, entry.j, _beside(here, side))
+        if traced is None or _shapes(traced) != _shapes(self.traced):
+            return False
+        names = list(traced.outputs)
+        try:
+            arrays = evaluate([traced.outputs[name] for name in names], dict(traced.values))
+        except GradcalcError:  # a matrix that is singular there
+            return True
+        values = dict(zip(names, arrays, strict=True))
+        return any(
+            math.isinf(np.asarray(values[term.output]).flat[term.element]) for term in entry.terms
+        )
 
     def _is_apart(self, entry: Entry, step: Any) -> bool:
         """Is a value at x_j + step not that of the formula, in which x/x is 1?
@@ -331,6 +362,11 @@ class Judge:
         if entry.is_inside():
             return "undetermined"
         return "pole" if math.isinf(entry.ours) else "outside domain"
+
+
+def _beside(here: float, side: int) -> float:
+    """A little to the left (-1) or to the right (1) of a number."""
+    return float(here + side * UNITS * np.spacing(np.abs(here) if here else NEXT_TO_0))
 
 
 def _shapes(traced: Traced) -> dict[str, tuple[int, ...]]:

@@ -113,7 +113,8 @@ def _pivoting(a: Array) -> tuple[Positions, Positions, Array, Positions]:
                     sign[i] = -sign[i]
             left[[k, k + int(p)]] = left[[k + int(p), k]]
             left[:, [k, k + int(q)]] = left[:, [k + int(q), k]]
-            left[k + 1 :, k + 1 :] -= np.outer(left[k + 1 :, k] / left[k, k], left[k, k + 1 :])
+            with np.errstate(all="ignore"):
+                left[k + 1 :, k + 1 :] -= np.outer(left[k + 1 :, k] / left[k, k], left[k, k + 1 :])
         rows[i], columns[i] = row, column
     return rows, columns, sign, rank
 
