@@ -1,6 +1,7 @@
 """Is a derivative that was found by hand right? By SymPy for all values, else at many points."""
 
 import ast
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -364,9 +365,14 @@ def _slope(terms: Sequence["Term"]) -> Any:
 
 def _number(node: Node, trace: Trace, k: int) -> Any:
     """An element of a claim, to 30 digits; nan where it has no value."""
+    import mpmath
+
     from gradcalc.verify.entry import settled
     from gradcalc.verify.points import Points
 
+    float64 = float(np.ravel(trace.value(node))[k])
+    if math.isinf(float64):  # of more digits than mpmath should write out
+        return mpmath.mpf(float64)
     points = Points(trace.values)
     return settled(lambda: points.at(node, 0, 0).take(node, [k])[0])
 

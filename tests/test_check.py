@@ -227,6 +227,50 @@ def test_a_wrong_rule_is_a_mismatch(
     assert wrong.check.status == "mismatch"
 
 
+@pytest.mark.parametrize("row,position", PARTIALS, ids=str)
+def test_the_chain_finds_a_wrong_rule_too(
+    row: Elementwise, position: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["x", "b"][: len(row.partials)]
+    program = CALLS.get((row.name, position), f"{row.name}({', '.join(names)})")
+    at = {n: np.float64(v) for n, v in (("x", 0.7), ("b", 0.3)) if re.search(rf"\b{n}\b", program)}
+    assert solve(Problem(Source(program), at, method="chain")).check.status == "verified"
+    monkeypatch.setitem(PRIMITIVES, row.name, row)
+    monkeypatch.setitem(FUNCTIONS, row.name, spoiled(row, position, "factor"))
+    assert solve(Problem(Source(program), at, method="chain")).check.status == "mismatch"
+
+
+UNLIKE = (
+    "multiply",
+    "divide",
+    "power",
+    "hypot",
+    "logaddexp",
+    "arctan2",
+    "xlogy",
+    "xlog1py",
+    "beta",
+)
+
+
+@pytest.mark.parametrize("method", ["symbolic", "chain"])
+@pytest.mark.parametrize("name", UNLIKE)
+def test_swapped_operands_are_a_mismatch(
+    name: str, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the rows whose partial is another one with its operands exchanged."""
+    row = PRIMITIVES[name]
+    assert isinstance(row, Elementwise)
+    first, second = row.partials
+    assert first is not None
+    monkeypatch.setitem(PRIMITIVES, name, row)  # what is put back: a new row registers itself
+    swapped = replace(row, partials=(lambda a, b, y: first(b, a, y), second))
+    monkeypatch.setitem(FUNCTIONS, name, swapped)
+    at = {"a": np.float64(0.7), "b": np.float64(0.3)}
+    check = solve(Problem(Source(f"{name}(a, b)"), at, method=method)).check
+    assert check.status == "mismatch"
+
+
 def test_a_wrong_rule_is_found_among_outputs_of_several_shapes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
