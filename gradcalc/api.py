@@ -14,18 +14,25 @@ Values are float64 arrays or what numpy.asarray makes of the arguments. Errors a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from gradcalc.arguments import (
+    Given,
+    Values,
+    expected_of,
+    method_of,
+    name_of,
+    names_of,
+    source_of,
+    values_of,
+    weights_of,
+)
 from gradcalc.blocks import Blocks, blocks_of, derive_blocks, direction_of, products_of
 from gradcalc.errors import GradcalcError, Source
 from gradcalc.graph import Array, Node
 from gradcalc.graphs import compiled, wanted_leaves
 from gradcalc.language.draws import Draws
 from gradcalc.language.interpreter import run
-from gradcalc.language.literals import Weights
-from gradcalc.language.syntax import normalize
 from gradcalc.passes import added, backward
 from gradcalc.problem import Problem
 from gradcalc.problem import solve as solve_problem
@@ -36,9 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Blocks", "GradcalcError", "Graph", "Leaf", "Result", "hessian", "hvp", "jacobian"]
 __all__ += ["jvp", "solve", "trace", "verify_claims"]
-
-Values: TypeAlias = Mapping[str, Any]  # array-likes by name
-Given: TypeAlias = Any  # weights: None, a number, an array-like, or by output (None: 1)
 
 
 def solve(
@@ -76,22 +80,22 @@ def solve(
         raise GradcalcError("weights", "weights and passes at once", "passes have all the weights")
     every = [weights] if passes is None else passes
     problem = Problem(
-        _source(expr),
-        _values(at),
-        [_weights(one) for one in every] or [{}],
+        source_of(expr),
+        values_of(at),
+        [weights_of(one) for one in every] or [{}],
         zero_grad=zero_grad,
         retain_graph=retain_graph,
         expand=expand,
-        wrt=_names(wrt),
-        output=_name(output),
+        wrt=names_of(wrt),
+        output=name_of(output),
         draws=draws or Draws(),
-        expect=None if expect is None else _expected(expect),
+        expect=None if expect is None else expected_of(expect),
         rtol=rtol,
         atol=atol,
         numeric=numeric,
         check=check,
         check_seconds=check_seconds,
-        method=_method(method),
+        method=method_of(method),
         explain=explain,
     )
     return solve_problem(problem)
@@ -161,7 +165,7 @@ def jvp(
     https://pytorch.org/docs/stable/generated/torch.autograd.functional.jvp.html
     """
     problem = _asked(expr, at, None, output, draws, check, check_seconds, method, explain)
-    return derive_blocks(problem, "jvp", _values(along))
+    return derive_blocks(problem, "jvp", values_of(along))
 
 
 def hvp(
@@ -183,7 +187,7 @@ def hvp(
     https://pytorch.org/docs/stable/generated/torch.autograd.functional.hvp.html
     """
     problem = _asked(expr, at, wrt, output, draws, check, check_seconds, method, explain)
-    return derive_blocks(problem, "hvp", _values(along))
+    return derive_blocks(problem, "hvp", values_of(along))
 
 
 def verify_claims(
@@ -206,10 +210,10 @@ def verify_claims(
 
     listed = [claims] if isinstance(claims, str) else list(claims)
     return judge_claims(
-        _source(expr),
+        source_of(expr),
         listed,
-        _values(at),
-        output=_name(output),
+        values_of(at),
+        output=name_of(output),
         rtol=rtol,
         seed=seed,
         seconds=seconds,
@@ -266,7 +270,7 @@ class Graph:
         for name, leaf in self.leaves.items():
             if leaf.grad is None:  # also by hand, as PyTorch's optimizers do
                 self._state[name] = None
-        one = backward(self._trace, self._nodes, _weights(weights), result=None, expand=False)
+        one = backward(self._trace, self._nodes, weights_of(weights), result=None, expand=False)
         self._state = added(self._state, one.gradients)
         found = {name: node for name, node in self._state.items() if node is not None}
         numbers = dict(zip(found, self._trace.compute(list(found.values())), strict=True))
@@ -322,7 +326,7 @@ class Graph:
     def _products(self, kind: str, output: str | None, along: Values) -> Mapping[str, Array]:
         self._check_kept()
         problem = replace(self._problem, output=output)
-        return products_of(problem, kind, self._trace, direction_of(problem, _values(along)))
+        return products_of(problem, kind, self._trace, direction_of(problem, values_of(along)))
 
 
 def _asked(
@@ -337,78 +341,13 @@ def _asked(
     explain: bool,
 ) -> Problem:
     return Problem(
-        _source(expr),
-        _values(at),
-        wrt=_names(wrt),
-        output=_name(output),
+        source_of(expr),
+        values_of(at),
+        wrt=names_of(wrt),
+        output=name_of(output),
         draws=draws or Draws(),
         check=check,
         check_seconds=check_seconds,
-        method=_method(method),
+        method=method_of(method),
         explain=explain,
     )
-
-
-def _method(name: Any) -> str | None:
-    if name in (None, "symbolic", "chain"):
-        return None if name is None else str(name)
-    raise GradcalcError("type", "this is no method of the check", "symbolic or chain")
-
-
-def _expected(given: Values) -> dict[str, Array | None]:
-    none = {normalize(name): None for name, value in given.items() if value is None}
-    return {**_values({n: v for n, v in given.items() if v is not None}), **none}
-
-
-def _names(names: Any) -> list[str] | None:
-    """Names of leaves, in a list or separated by commas; raises GradcalcError."""
-    listed = names.split(",") if isinstance(names, str) else names
-    if listed is None:
-        return None
-    if not isinstance(listed, Sequence) or not all(isinstance(name, str) for name in listed):
-        raise GradcalcError("type", "these are no names", "as ['a', 'b']")
-    return [normalize(name.strip()) for name in listed]
-
-
-def _name(name: Any) -> str | None:
-    if name is None or isinstance(name, str):
-        return None if name is None else normalize(name)
-    raise GradcalcError("type", "this is no name of an output", "as 'y'")
-
-
-def _source(expr: str | Source) -> Source:
-    if isinstance(expr, str):
-        return Source(expr)
-    if isinstance(expr, Source):
-        return expr
-    raise GradcalcError("type", "a program is a text", "as 'y = a*b'")
-
-
-def _values(given: Values | None) -> dict[str, Array]:
-    """Array-likes as float64; raises GradcalcError for what is no array of numbers."""
-    named = isinstance(given or {}, Mapping) and all(isinstance(name, str) for name in given or {})
-    if not named:
-        raise GradcalcError("type", "values are given by name", "as {'a': [1.0, 2.0]}")
-    return {normalize(name): _array(value, name) for name, value in (given or {}).items()}
-
-
-def _weights(given: Given) -> Weights:
-    if given is None:
-        return {}
-    if isinstance(given, Mapping):
-        return {
-            None if name is None else normalize(name): None if w is None else _array(w, "weights")
-            for name, w in given.items()
-        }
-    return {None: _array(given, "weights")}
-
-
-def _array(value: Any, name: str) -> Array:
-    """A float64 copy; raises GradcalcError for what is no array of numbers."""
-    try:
-        array = np.array(value)
-    except ValueError:  # ragged
-        array = np.array(None)
-    if array.dtype.kind not in "fiub":
-        raise GradcalcError("number", f"the value of {name} is not an array of numbers")
-    return array.astype(np.float64)[()]
