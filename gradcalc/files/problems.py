@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from gradcalc.errors import GradcalcError, Source, did_you_mean
+from gradcalc.files.columns import check_names
 from gradcalc.files.json_values import NUMBERS, array_of, parse_json, parse_toml, values_of
 from gradcalc.files.lines import lines_in
 from gradcalc.files.texts import opened, read_program, read_text, stdin, unreadable
@@ -149,33 +150,33 @@ def _csv(file: BinaryIO, name: str, expr: str | None) -> Iterator[Record]:
         raise GradcalcError(
             "csv", f"'{name}' has values, but no program", "give it one: --expr 'y = a*b'"
         )
-    header: list[str] | None = None
-    for number, line, _ in lines_in(file, name):
-        place = f"{name}:{number}"
-        if isinstance(line, GradcalcError):
-            yield Record(place, line)
-            continue
-        try:
-            (cells,) = csv.reader([line], strict=True)
-        except csv.Error as error:
-            wrong = GradcalcError("csv", str(error), "each row is one line")
-            if header is None:
-                raise wrong from None
-            yield Record(place, wrong)
-            continue
-        cells = [cell.strip() for cell in cells]
-        if header is None:
-            header = [normalize(cell) for cell in cells]
-            twice = next((cell for cell in header if header.count(cell) > 1), None)
-            if twice is not None:
-                raise GradcalcError("name-collision", f"'{name}' has two columns '{twice}'")
-            continue
-        yield Record(place, _row(header, cells, expr))
-    if header is None:
+    lines = lines_in(file, name)
+    first = next(lines, None)
+    if first is None:
         raise GradcalcError("csv", f"'{name}' is empty", "the first row names the leaves")
+    header = [normalize(cell) for cell in _cells(first.text)]
+    check_names(header, name)
+    for number, text, _ in lines:
+        yield Record(f"{name}:{number}", _row(header, text, expr))
 
 
-def _row(header: list[str], cells: list[str], expr: str) -> dict[str, Any] | GradcalcError:
+def _cells(text: str | GradcalcError) -> list[str]:
+    """The cells of a line; raises GradcalcError, or the line's own."""
+    if isinstance(text, GradcalcError):
+        raise text
+    try:
+        (cells,) = csv.reader([text], strict=True)
+    except csv.Error as error:
+        raise GradcalcError("csv", str(error), "each row is one line") from None
+    return [cell.strip() for cell in cells]
+
+
+def _row(header: list[str], text: str | GradcalcError, expr: str) -> dict[str, Any] | GradcalcError:
+    """The data of a row, or what is wrong with it."""
+    try:
+        cells = _cells(text)
+    except GradcalcError as error:
+        return error
     if len(cells) != len(header):
         return GradcalcError(
             "ragged",

@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterable
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -30,7 +31,7 @@ class Results:
         # By the key of its input, where the line of a result that is ok begins, in which file, and
         # whether that is proven.
         self.known: dict[str, tuple[BinaryIO, int, bool]] = {}
-        self._old: list[BinaryIO] = []
+        self._files = ExitStack()
         self.is_file = path.is_file() or not path.exists()  # else a pipe or a device
         try:
             if resume and self.is_file:
@@ -39,7 +40,7 @@ class Results:
                     self._index(part)
                     self.left.append(part)
             mode = "r+b" if resume and path.is_file() else "w+b" if self.is_file else "wb"
-            self.file: Any = open(path, mode, buffering=0)  # noqa: SIM115 - closed by close()
+            self.file: Any = self._files.enter_context(path.open(mode, buffering=0))
         except OSError as error:
             raise self._error(error) from None
         self.part: Path | None = None  # into which it is written anew
@@ -60,8 +61,7 @@ class Results:
     def _index(self, path: Path) -> None:
         if not path.exists():
             return
-        file = open(path, "rb")  # noqa: SIM115 - closed by close()
-        self._old.append(file)
+        file = self._files.enter_context(path.open("rb"))
         begin = 0
         for line in file:
             whole = line.endswith(b"\n")
@@ -110,14 +110,13 @@ class Results:
         numbers = count(1)
         while (part := self.path.with_name(f"{self.path.name}.part-{next(numbers)}")).exists():
             pass
-        fresh = open(part, "x+b", buffering=0)  # noqa: SIM115 - closed by close()
+        fresh = self._files.enter_context(part.open("x+b", buffering=0))
         self.file.seek(0)
         left = self.size
         while left:
             block = self.file.read(min(left, 1 << 20))
             fresh.write(block)
             left -= len(block)
-        self._old.append(self.file)
         self.file, self.part = fresh, part
 
     def _append(self, data: bytes) -> None:
@@ -143,8 +142,7 @@ class Results:
         except OSError as error:
             raise self._error(error) from None
         finally:
-            for file in (self.file, *self._old):
-                file.close()
+            self._files.close()
 
     def _error(self, error: OSError) -> GradcalcError:
         reason = (error.strerror or str(error)).lower()

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcalc.errors import GradcalcError, Source, did_you_mean
 from gradcalc.files.arrays import add, float64
+from gradcalc.files.columns import check_names
 from gradcalc.files.texts import read_bytes, read_text, within
 from gradcalc.graph import Array
 from gradcalc.language import literals
@@ -135,10 +136,10 @@ def _unknown_kind(path: Path) -> GradcalcError:
 
 def _load(path: Path) -> Any:
     """What NumPy reads from a .npy or .npz file; pickles, which run code, are refused."""
+    import zlib
     from io import BytesIO
     from tokenize import TokenError
     from zipfile import BadZipFile
-    from zlib import error as BadData  # noqa: N812 - a lower-case exception
 
     damaged = (ValueError, TypeError, EOFError, OSError, SyntaxError, NotImplementedError)
     archive = path.suffix.lower() == ".npz"
@@ -149,7 +150,7 @@ def _load(path: Path) -> Any:
             return dict(loaded) if archive else loaded
     except MemoryError:
         raise GradcalcError("out-of-memory", f"'{path}' does not fit into memory") from None
-    except (*damaged, TokenError, BadZipFile, BadData):
+    except (*damaged, TokenError, BadZipFile, zlib.error):
         pass  # what such a file raises depends on where it is damaged
     raise GradcalcError("file", f"'{path}' is no NumPy file of numbers")
 
@@ -174,9 +175,7 @@ def _columns(path: Path) -> dict[str, Callable[[], Array]]:
                 "give each line as many cells as the first",
             )
     names = [name.strip() for name in header]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise GradcalcError("name-collision", f"'{path}' has two columns '{twice}'")
+    check_names(names, path)
 
     def column(i: int) -> Array:
         return np.array([_cell(row[i], path, line, names[i]) for line, row in body])

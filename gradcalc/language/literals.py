@@ -25,16 +25,12 @@ def bindings(source: Source, draws: Draws) -> dict[str, Array]:
     Raises GradcalcError for whatever is not an assignment.
     """
     tree = parse(source)
-    _check_collisions(tree, source)
-    for statement in tree.body:
-        if not isinstance(statement, ast.Assign):
-            raise GradcalcError(
-                "binding",
-                "a value without a name",
-                "write name=value, such as a=1,2,3; several are separated by ;",
-                span_of(source.text, statement),
-                source,
-            )
+    _assignments(
+        tree,
+        source,
+        "a value without a name",
+        "write name=value, such as a=1,2,3; several are separated by ;",
+    )
     trace = _run(source, tree, draws)
     return {name: _numbers(trace, name) for name in trace.names}
 
@@ -85,18 +81,13 @@ def expectations(source: Source, draws: Draws, at: Mapping[str, Array]) -> dict[
 
     Raises GradcalcError for whatever is not an assignment.
     """
-    tree = parse(source)
-    _check_collisions(tree, source)
     result: dict[str, Array | None] = {}
-    for statement in tree.body:
-        if not isinstance(statement, ast.Assign):
-            raise GradcalcError(
-                "binding",
-                "an expectation without a name",
-                "write leaf=gradient, such as a=0.3,3 or 'b=4*b'; several are separated by ;",
-                span_of(source.text, statement),
-                source,
-            )
+    for statement in _assignments(
+        parse(source),
+        source,
+        "an expectation without a name",
+        "write leaf=gradient, such as a=0.3,3 or 'b=4*b'; several are separated by ;",
+    ):
         none = isinstance(statement.value, ast.Constant) and statement.value.value is None
         if none and isinstance(statement.targets[0], ast.Name):
             result[statement.targets[0].id] = None
@@ -104,6 +95,18 @@ def expectations(source: Source, draws: Draws, at: Mapping[str, Array]) -> dict[
         trace = _run(source, ast.Module([statement], []), draws, at)
         result.update({name: _numbers(trace, name) for name in trace.names})
     return result
+
+
+def _assignments(tree: ast.Module, source: Source, message: str, hint: str) -> list[ast.Assign]:
+    """The statements, which must be assignments, each to other names; raises GradcalcError."""
+    _check_collisions(tree, source)
+    found = []
+    for statement in tree.body:
+        if not isinstance(statement, ast.Assign):
+            span = span_of(source.text, statement)
+            raise GradcalcError("binding", message, hint, span, source)
+        found.append(statement)
+    return found
 
 
 def _check_collisions(tree: ast.Module, source: Source) -> None:
