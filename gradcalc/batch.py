@@ -49,6 +49,13 @@ def solve_record(record: Record, how: Mapping[str, Any], graphs: Graphs) -> Outc
     return Outcome(record, wrong.within(record.place))
 
 
+def lost(record: Record, exit_code: int | None) -> Outcome:
+    """The outcome of a record whose process ended before it was solved."""
+    how = f"killed by signal {-exit_code}" if exit_code and exit_code < 0 else f"exit {exit_code}"
+    error = GradcalcError("worker-died", f"the process that worked on it ended ({how})")
+    return Outcome(record, error.within(record.place))
+
+
 def _contents(record: Record, how: Mapping[str, Any]) -> str:
     """What the files say that a record may name."""
     try:

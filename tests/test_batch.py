@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -415,7 +416,7 @@ def test_a_folder_is_not_written_into_while_it_is_read(tmp_path: Path, gradcalc:
 
 def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
     path, out = jsonl(tmp_path / "in.jsonl", *[SQUARE] * 50), tmp_path / "out.jsonl"
-    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))  # noqa: E731
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (5000, 5000))
     running = run(path, "--output", str(out), "--no-check", preexec_fn=limit)
     _, err = running.communicate()
     assert running.returncode == 2

@@ -9,14 +9,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-from gradcalc.batch import fingerprint, solve_record
+from gradcalc.batch import fingerprint, lost, solve_record
 from gradcalc.cli.codes import INTERRUPTED
 from gradcalc.cli.output import say, to_stdout, write
 from gradcalc.errors import GradcalcError
 from gradcalc.files.problems import Record, records_of
 from gradcalc.files.results import Results
 from gradcalc.graphs import Graphs
-from gradcalc.render.outcomes import Done, Summary, crashed, done
+from gradcalc.render.outcomes import Done, Summary, done
 from gradcalc.workers import Ready, ordered_map
 
 
@@ -61,7 +61,7 @@ class Batch:
             partial(work, self.how, Graphs(), self.digits, as_json),
             self._jobs(),
             self.jobs,
-            lambda job, code: crashed(job.record, job.key, code, as_json),
+            lambda job, code: done(lost(job.record, code), self.digits, as_json, job.key),
         )
         finished = False
         try:

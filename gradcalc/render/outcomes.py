@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 from gradcalc.batch import Outcome
 from gradcalc.errors import GradcalcError
-from gradcalc.files.problems import Record
 from gradcalc.render.layout import Line, show
 from gradcalc.render.notes import notes
 from gradcalc.render.numbers import plural
@@ -94,13 +93,3 @@ class Summary:
         listed += [f"{self.unproven} not verified"] if self.unproven else []
         total = plural(self.counts.total(), "problem")
         return Line(f"{total}: {', '.join(listed) or 'none'}", WORDS[self.exit_code(False)])
-
-
-def crashed(record: Record, key: str | None, exit_code: int | None, as_json: bool) -> Done:
-    """What is printed of a problem whose process ended."""
-    how = f"killed by signal {-exit_code}" if exit_code and exit_code < 0 else f"exit {exit_code}"
-    error = GradcalcError("worker-died", f"the process that worked on it ended ({how})")
-    name, place = record.name, record.place
-    line = line_of(error_record(error, name, place), key) if as_json else ""
-    row = () if as_json else (name, "error", "", error.message)
-    return Done(name, 2, True, str(error.within(place)), row, (), line)
