@@ -77,7 +77,7 @@ class _Kept(sympy.Function):
 
     @classmethod
     def eval(cls, *args: Any) -> None:
-        return None
+        """SymPy's hook, by its name: None is "no simpler value"."""
 
 
 class gamma(_Kept, sympy.gamma):

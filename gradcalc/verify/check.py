@@ -4,7 +4,7 @@ import math
 import time
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 
 import numpy as np
 
@@ -104,8 +104,7 @@ class _Run:
                 if not self.apart:  # rows of a Jacobian have zeros where nothing flows
                     judge.judge_silent()
                 rest = _sampled(self.count)
-                first = [next(rest)] if self.count else []
-                for number in first:
+                for number in islice(rest, 1):
                     self._judge(judge, number)
             with time_limit(self._left()) as look_at_the_clock:
                 for number in rest:

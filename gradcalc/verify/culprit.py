@@ -38,12 +38,11 @@ class Culprits:
         text: str,
         outputs: Mapping[str, Node],
         leaves: Mapping[str, Node],
-        values: Mapping[Node, Array],
         conditions: Sequence[Node],
         points: Points,
     ) -> None:
         self.text = text
-        self.outputs, self.leaves, self.values = outputs, leaves, values
+        self.outputs, self.leaves = outputs, leaves
         self.conditions, self.points = conditions, points
         self.right: dict[Node, bool] = {}  # rules that were tried
 

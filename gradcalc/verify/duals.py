@@ -62,8 +62,7 @@ class Dual:
         return Dual(*_parts(other)) / self
 
     def __pow__(self, exponent: int) -> Dual:
-        if exponent != 2:
-            raise NotImplementedError("squares only; other powers are a function")
+        assert exponent == 2  # the matrices square; other powers are a function
         return self * self
 
     def __abs__(self) -> Dual:

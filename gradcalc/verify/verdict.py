@@ -105,7 +105,7 @@ class Judge:
             lambda: any(isinstance(node.primitive, Derivative) for node in self.behind),
         )
         self.exact = Exact(points)
-        self.culprits = Culprits(text, outputs, leaves, values, conditions, points)
+        self.culprits = Culprits(text, outputs, leaves, conditions, points)
 
     def status(self) -> str:
         """The status of all that was judged so far."""
@@ -182,17 +182,19 @@ class Judge:
         return Evidence(entry.leaf, (), entry.ours, ours, true, None, 0.0)
 
     def _verdict(self, entry: Entry) -> Verdict:
-        digits, finding = self._found(entry)
-        if finding is None and any(math.isnan(self._output(term)) for term in entry.terms):
+        nan = any(math.isnan(self._output(term)) for term in entry.terms)
+        digits, finding = self._found(entry, nan)
+        if finding is None and nan:
             return 0.0, _finding(entry, "outside domain")  # of which nothing flows back
         return digits, finding
 
-    def _found(self, entry: Entry) -> Verdict:
+    def _found(self, entry: Entry, nan: bool) -> Verdict:
+        """nan: has an output of the entry no value?"""
         if entry.leaf in self.tied:
             verdict = self._by_branches(entry)
             if verdict is not None:
                 return verdict
-        if any(math.isnan(self._output(term)) for term in entry.terms):
+        if nan:
             steps = (0, -entry.step, entry.step)
             if not any(self._is_real(entry, step) for step in steps):
                 return 0.0, _finding(entry, self._without_sides(entry))
@@ -267,11 +269,10 @@ class Judge:
         which are equal at x_j, and move unlike, are not equal any more.
         """
         entry = replace(entry, terms=_terms(self.derivatives, entry), distance=1.0)
-        here = np.asarray(self.traced.values[self.traced.leaves[entry.leaf]]).flat[entry.j]
         sides = []
         for side in (-1, 1):
-            traced = self.retrace(entry.leaf, entry.j, _beside(here, side))
-            if traced is None or _shapes(traced) != _shapes(self.traced):
+            traced = self._beside(entry, side)
+            if traced is None:
                 return 0.0, _finding(entry, "branch")
             values = {n: value for n, value in traced.values.items() if n.primitive is LEAF}
             for name, leaf in traced.leaves.items():  # at the point itself, not where it was moved
@@ -285,6 +286,15 @@ class Judge:
             entry if is_same else side for side, is_same in zip(sides, same, strict=True)
         )
         return self._by_sides(left, entry, right)
+
+    def _beside(self, entry: Entry, side: int) -> Traced | None:
+        """The program with x_j moved a little; None where it fails, or its shapes are others."""
+        x = np.asarray(self.traced.values[self.traced.leaves[entry.leaf]]).flat[entry.j]
+        step = side * UNITS * np.spacing(np.abs(x) if x else NEXT_TO_0)
+        traced = self.retrace(entry.leaf, entry.j, float(x + step))
+        if traced is None or _shapes(traced) != _shapes(self.traced):
+            return None
+        return traced
 
     def _by_sides(self, left: Entry, here: Entry, right: Entry) -> Verdict:
         """The verdict at a point where a derivative may differ from side to side, or be none."""
@@ -324,11 +334,10 @@ class Judge:
 
     def _blows_up(self, entry: Entry, side: int) -> bool:
         """Is a value infinite on one side, though it is finite at the point? As 1/trunc(x) at 1."""
-        here = np.asarray(self.traced.values[self.traced.leaves[entry.leaf]]).flat[entry.j]
         if not all(math.isfinite(self._output(term)) for term in entry.terms):
             return False
-        traced = self.retrace(entry.leaf, entry.j, _beside(here, side))
-        if traced is None or _shapes(traced) != _shapes(self.traced):
+        traced = self._beside(entry, side)
+        if traced is None:
             return False
         names = list(traced.outputs)
         try:
@@ -362,11 +371,6 @@ class Judge:
         if entry.is_inside():
             return "undetermined"
         return "pole" if math.isinf(entry.ours) else "outside domain"
-
-
-def _beside(here: float, side: int) -> float:
-    """A little to the left (-1) or to the right (1) of a number."""
-    return float(here + side * UNITS * np.spacing(np.abs(here) if here else NEXT_TO_0))
 
 
 def _shapes(traced: Traced) -> dict[str, tuple[int, ...]]:
