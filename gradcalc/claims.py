@@ -206,13 +206,13 @@ class _Judge:
         import sympy
 
         from gradcalc.verify.derivative import NoFormulaError, symbolic
-        from gradcalc.verify.formula import Formula
+        from gradcalc.verify.notation import text_of
 
         pair = self._formulas(claim)
         if pair is None:
             return Verdict(claim, "open")
         claimed, true = pair
-        text = str(Formula(true))
+        text = text_of(true)
         try:
             difference = symbolic(sympy.simplify, claimed - true)
             ratio = symbolic(sympy.simplify, claimed / true) if true != 0 else None
@@ -226,8 +226,8 @@ class _Judge:
             ratio.is_number or ratio.count_ops() < difference.count_ops()
         )
         if simple and ratio != 0:
-            return Verdict(claim, "open", true=text, factor=str(Formula(ratio)))
-        return Verdict(claim, "open", true=text, term=str(Formula(difference)))
+            return Verdict(claim, "open", true=text, factor=text_of(ratio))
+        return Verdict(claim, "open", true=text, term=text_of(difference))
 
     def _formulas(self, claim: Claim) -> tuple[Any, Any] | None:
         """The claim and the derivative as SymPy expressions, where one serves for all values."""

@@ -24,10 +24,10 @@ from gradcalc.language.interpreter import run
 from gradcalc.language.literals import bindings
 from gradcalc.language.trace import Trace
 from gradcalc.primitives.rule import Elementwise, Row
-from gradcalc.verify.formula import Formula
 from gradcalc.verify.jacobian import formulas
 from gradcalc.verify.kinks import kinks
 from gradcalc.verify.lower import lower
+from gradcalc.verify.notation import text_of
 
 ROWS = "elementwise"  # the group of all rows, and of short formulas in them
 GROUPS = (ROWS, "activations", "losses", "reductions", "shapes", "selections", "linalg")
@@ -151,4 +151,4 @@ def _operands(row: Elementwise) -> list[Node]:
 
 
 def _text(node: Node) -> str:
-    return str(Formula(lower([node]).expressions[0]))
+    return text_of(lower([node]).expressions[0])

@@ -98,7 +98,7 @@ class _Run:
         """
         self.judge = None
         try:
-            with time_limit(self._left() if patient else self._left() / 2):
+            with time_limit(self._left() if patient else self._left() / 2) as clock:
                 judge = Judge(self.traced, self.claims, self.retrace, METHODS[name], self.explain)
                 self.judge = judge
                 if not self.apart:  # rows of a Jacobian have zeros where nothing flows
@@ -106,10 +106,10 @@ class _Run:
                 rest = _sampled(self.count)
                 for number in islice(rest, 1):
                     self._judge(judge, number)
-            with time_limit(self._left()) as look_at_the_clock:
+                clock.set(self._left())  # it has begun
                 for number in rest:
                     self._judge(judge, number)
-                    look_at_the_clock()
+                    clock.look()
                 self.listing = judge.derivatives.listing()
         except TimeIsUpError:
             self.reasons.append(f"the time for the check ({self.seconds:g} s) was over")

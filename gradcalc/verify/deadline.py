@@ -3,7 +3,7 @@
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -15,29 +15,42 @@ class TimeIsUpError(Exception):
     """The time allowed is over."""
 
 
-@contextmanager
-def time_limit(seconds: float) -> Iterator[Callable[[], None]]:
-    """Raises TimeIsUpError inside after ``seconds``, wherever it is.
+class Clock:
+    """Runs down: by an alarm, but signals reach the main thread only; else it is to be looked at.
 
-    Signals reach the main thread only; elsewhere the yielded function raises when it is called.
+    seconds: until it has run down. alarms: is there an alarm that can be set?
     """
-    seconds = min(seconds, LONGEST) if seconds > SHORTEST else SHORTEST
-    end = time.monotonic() + seconds
 
-    def look() -> None:
-        if time.monotonic() > end:
+    def __init__(self, seconds: float, alarms: bool) -> None:
+        self.alarms = alarms
+        self.set(seconds)
+
+    def set(self, seconds: float) -> None:
+        """Lets it run down ``seconds`` from now."""
+        seconds = min(seconds, LONGEST) if seconds > SHORTEST else SHORTEST
+        self.end = time.monotonic() + seconds
+        if self.alarms:
+            signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+
+    def look(self) -> None:
+        """Raises TimeIsUpError if it has run down."""
+        if time.monotonic() > self.end:
             raise TimeIsUpError
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[Clock]:
+    """Raises TimeIsUpError inside after ``seconds``, wherever it is."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise TimeIsUpError
 
     if not hasattr(signal, "setitimer") or threading.current_thread() != threading.main_thread():
-        yield look
+        yield Clock(seconds, alarms=False)
         return
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
     try:
-        yield look
+        yield Clock(seconds, alarms=True)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

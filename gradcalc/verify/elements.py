@@ -18,7 +18,7 @@ from gradcalc.primitives.products import Product
 from gradcalc.primitives.rule import Elementwise, Row
 from gradcalc.verify.arithmetic import Digits
 from gradcalc.verify.duals import DUALS, Dual
-from gradcalc.verify.formula import Range
+from gradcalc.verify.formula import Point, Range
 from gradcalc.verify.local import local
 from gradcalc.verify.lower import TooLargeError
 from gradcalc.verify.structure import NOTHING, Structure, factors, places
@@ -165,11 +165,9 @@ class Elements:
             )
 
 
-def element_of(
-    known: Iterable[tuple[Any, Numbers, Array | None]], k: int
-) -> dict[sympy.Symbol, Any]:
+def element_of(known: Iterable[tuple[sympy.Symbol, Numbers, Array | None]], k: int) -> Point:
     """The point of a row's formula at element k, from the symbols, numbers and places of inputs."""
-    return {s: numbers[k if place is None else int(place[k])] for s, numbers, place in known}
+    return Point({s: own[k if place is None else int(place[k])] for s, own, place in known})
 
 
 def block_of(

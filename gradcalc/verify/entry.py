@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import mpmath
 import numpy as np
@@ -67,8 +67,7 @@ class Claim:
     element: tuple[str, int] | None = None
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """Element j of the gradient of one leaf, in one claim.
 
     distance: of the point to the nearest kink behind the entry: 1 on it, inf where none is near.
@@ -234,10 +233,9 @@ def agreement(ours: float, true: Any) -> float:
         return 0.0
     if float(true) == ours:
         return FULL
-    error = abs(mpmath.mpf(ours) - true)
-    if not mpmath.isfinite(error) or true == 0:
+    error, size = abs(float(true - ours)), abs(float(true))
+    if not math.isfinite(error) or not true:
         return 0.0
-    ratio = float(error / true)
-    if error <= 5e-324 or ratio == 0.0:  # one unit of the denormals
+    if error <= max(5e-324, size * 2.0**-53):  # one unit of the denormals
         return FULL
-    return max(0.0, min(FULL, -math.log10(abs(ratio))))
+    return max(0.0, -math.log10(error / size)) if size else 0.0

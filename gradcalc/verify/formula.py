@@ -1,14 +1,12 @@
 """A SymPy expression as a list of steps, to be evaluated at many points and precisions."""
 
-import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, TypeAlias
 
 import mpmath
 import sympy
-from sympy.printing.str import StrPrinter
 
 from gradcalc.verify.arithmetic import (
     DIGITS,
@@ -32,6 +30,8 @@ from gradcalc.verify.arithmetic import (
 )
 from gradcalc.verify.derivative import NoFormulaError
 from gradcalc.verify.matrices import eigenvalue, eigenvalue_digits
+
+Application: TypeAlias = tuple[Callable[..., Any], Sequence[int]]  # and where its arguments are
 
 FARTHEST = 10_000  # bits: beyond any precision that is tried
 
@@ -72,135 +72,108 @@ def _bits(number: Any) -> int | None:
     return exponent + count if mantissa else None
 
 
-class Formula:
-    """``expr`` ready for evaluation: neither recursion nor generated code."""
+class Steps:
+    """The steps of many formulas: equal parts are one step, as equal nodes of a graph are."""
 
-    def __init__(self, expr: sympy.Basic) -> None:
-        self.expr = expr
-        # Functions with their arguments' positions; numbers that are exact; other atoms.
-        self.steps: list[Any] = []
-        positions: dict[sympy.Basic, int] = {}
+    def __init__(self) -> None:
+        self.functions: dict[int, Application] = {}
+        self.atoms: dict[int, Any] = {}  # numbers that are exact, symbols, and others
+        self._positions: dict[sympy.Basic, int] = {}
+
+    def of(self, expr: sympy.Basic) -> Sequence[int]:
+        """The positions of ``expr`` and of all its parts, arguments first."""
+        found: dict[sympy.Basic, int] = {}
         stack = [expr]
-        while stack:  # arguments first
+        while stack:
             top = stack[-1]
-            missing = [a for a in top.args if a not in positions]
-            if top in positions:
+            missing = [a for a in top.args if a not in found]
+            if top in found:
                 stack.pop()
             elif missing and not top.is_Atom:
                 stack.extend(missing)
             else:
-                positions[stack.pop()] = len(self.steps)
-                arguments = tuple(positions[a] for a in top.args)
-                self.steps.append(_constant(top) if top.is_Atom else (_function(top), arguments))
+                found[stack.pop()] = self._position(top)
+        return list(found.values())
 
-    def __call__(self, point: Mapping[sympy.Symbol, Any]) -> Any:
-        """The value at ``point`` (mpf by symbol), at the precision that is set; nan if none."""
-        values: list[Any] = []
-        try:
-            for step in self.steps:
-                if type(step) is tuple:
-                    function, arguments = step
-                    values.append(function(*[values[i] for i in arguments]))
-                elif type(step) is mpmath.mpf:
-                    values.append(step)
-                else:
-                    values.append(_atom(step, point))
-        except (*NOT_REAL, TypeError, AttributeError):  # of complex numbers on the way
-            return self._carefully(point)
-        return self._carefully(point) if mpmath.mpc in map(type, values) else values[-1]
-
-    def _carefully(self, point: Mapping[sympy.Symbol, Any]) -> Any:
-        """The same, where a part has no real value: it may be of a branch that is not taken."""
-        values: list[Any] = []
-        for step in self.steps:
-            if isinstance(step, tuple):
-                function, arguments = step
-                values.append(real(function, *[values[i] for i in arguments]))
+    def _position(self, part: sympy.Basic) -> int:
+        if part not in self._positions:
+            place = len(self._positions)
+            if part.is_Atom:
+                self.atoms[place] = _constant(part)
             else:
-                values.append(_atom(step, point))
-        return values[-1]
-
-    def __str__(self) -> str:
-        # A Dirac delta is 0 but at a kink, where a formula is not the whole truth anyway.
-        zeros = dict.fromkeys(self.expr.atoms(sympy.DiracDelta), sympy.S.Zero)
-        numbers = {n: _as_written(n) for n in self.expr.atoms(sympy.Rational) if _is_float(n)}
-        shown = self.expr.xreplace({**zeros, **numbers})
-        return str(_Printer({"order": "none"}).doprint(shown))
+                arguments = [self._positions[argument] for argument in part.args]
+                self.functions[place] = (_function(part), arguments)
+            self._positions[part] = place
+        return self._positions[part]
 
 
-class _Printer(StrPrinter):
-    """SymPy's text in gradcalc's language, with float64 values as people wrote them."""
+class Known(dict[int, Any]):
+    """The steps that were computed at one point and precision."""
 
-    def _print_Piecewise(self, expr: sympy.Piecewise) -> str:
-        *pairs, last = expr.args
-        text = self._print(last[0])
-        for value, condition in reversed(pairs):
-            text = f"where({self._print(condition)}, {self._print(value)}, {text})"
-        return str(text)
+    def __init__(self, point: "Point", atoms: Mapping[int, Any]) -> None:
+        super().__init__()
+        self.point, self.atoms = point, atoms
+        self.bits = 0  # Range.bits of all that was computed
 
-    def _print_Relational(self, expr: sympy.Rel) -> str:
-        return f"{self._print(expr.lhs)} {expr.rel_op} {self._print(expr.rhs)}"
-
-    def _print_And(self, expr: sympy.And) -> str:
-        return self._joined(" & ", expr)
-
-    def _print_Or(self, expr: sympy.Or) -> str:
-        return self._joined(" | ", expr)
-
-    def _joined(self, operator: str, expr: sympy.Basic) -> str:
-        """Conditions, each in parentheses: Python's & and | bind more tightly than comparisons."""
-        ordered = sorted(expr.args, key=sympy.default_sort_key)
-        return operator.join(f"({self._print(part)})" for part in ordered)
-
-    def _print_Heaviside(self, expr: sympy.Heaviside) -> str:
-        return f"where({self._print(expr.args[0])} > 0, 1, 0)"
-
-    def _print_Function(self, expr: sympy.Function) -> str:
-        name = expr.func.__name__.removesuffix("_")  # of round_, which shadows nothing so
-        return f"{name}({', '.join(self._print(a) for a in expr.args)})"
-
-    def _print_Abs(self, expr: sympy.Abs) -> str:
-        return f"abs({self._print(expr.args[0])})"
-
-    def _print_polygamma(self, expr: sympy.polygamma) -> str:
-        n, x = expr.args
-        return f"digamma({self._print(x)})" if n == 0 else str(self._print_Function(expr))
-
-    def _print_sinc(self, expr: sympy.sinc) -> str:
-        return f"sinc({self._print(expr.args[0] / sympy.pi)})"  # NumPy's has pi inside
-
-    def _print_eigenvalue(self, expr: eigenvalue) -> str:
-        k, n, *elements = expr.args
-        texts = [self._print(element) for element in elements]
-        rows = [f"[{', '.join(texts[i : i + int(n)])}]" for i in range(0, len(texts), int(n))]
-        return f"eigvalsh([{', '.join(rows)}])[{k}]"
-
-    def _print_Dummy(self, expr: sympy.Dummy) -> str:
-        return str(expr.name)
-
-    def _print_Infinity(self, expr: sympy.Expr) -> str:
-        return "inf"
-
-    def _print_NegativeInfinity(self, expr: sympy.Expr) -> str:
-        return "-inf"
-
-    def _print_ComplexInfinity(self, expr: sympy.Expr) -> str:
-        return "inf"
+    def __missing__(self, place: int) -> Any:
+        number = self[place] = _atom(self.atoms[place], self.point)
+        return number
 
 
-def _is_float(number: sympy.Rational) -> bool:
-    """Is it a float64 that is no plain fraction, or an integer of many digits?"""
-    return bool((number.q & (number.q - 1) == 0 and number.q > 64) or abs(number.p) >= 10**17)
+class Point(dict[sympy.Symbol, Any]):
+    """A number for each symbol, mpf or bool, and what was computed from them."""
+
+    def __init__(self, numbers: Mapping[sympy.Symbol, Any]) -> None:
+        super().__init__(numbers)
+        self._known: dict[tuple[Any, ...], Known] = {}
+
+    def known(self, steps: Steps) -> Known:
+        """What is known at the precision that is set."""
+        key = (steps, mpmath.mp.prec, Step.middle)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = Known(self, steps.atoms)
+        return found
 
 
-def _as_written(number: sympy.Rational) -> sympy.Expr:
-    """A symbol that is spelled as people would write the number."""
-    size = abs(number)
-    near = float(size) if size < sympy.Float("1e308") else math.inf
-    text = "pi" if near == math.pi else repr(near)
-    if math.isinf(near):
-        text = str(mpmath.nstr(mpmath.mpf(size.p) / size.q, 17))
-    return sympy.sign(number) * sympy.Symbol(text)
+class Formula:
+    """``expr`` ready for evaluation: neither recursion nor generated code.
+
+    steps: of other formulas, which are evaluated at the same points.
+    """
+
+    def __init__(self, expr: sympy.Basic, steps: Steps | None = None) -> None:
+        self.expr = expr
+        self.steps = Steps() if steps is None else steps
+        *_, self.result = places = self.steps.of(expr)
+        self.order = [place for place in places if place in self.steps.functions]
+
+    def __call__(self, point: Point) -> Any:
+        """The value at ``point``, at the precision that is set; nan if none."""
+        known, functions = point.known(self.steps), self.steps.functions
+        before, Range.bits = Range.bits, known.bits
+        try:
+            for place in self.order:
+                if place not in known:
+                    function, arguments = functions[place]
+                    value = function(*[known[argument] for argument in arguments])
+                    if type(value) is mpmath.mpc:
+                        return self._carefully(known)
+                    known[place] = value
+        except (*NOT_REAL, TypeError, AttributeError):  # of complex numbers on the way
+            return self._carefully(known)
+        finally:
+            known.bits = Range.bits
+            Range.bits = max(before, known.bits)
+        return known[self.result]
+
+    def _carefully(self, known: Known) -> Any:
+        """The same, where a part has no real value: it may be of a branch that is not taken."""
+        values = Known(known.point, known.atoms)
+        for place in self.order:
+            function, arguments = self.steps.functions[place]
+            values[place] = real(function, *[values[argument] for argument in arguments])
+        return values[self.result]
 
 
 def _constant(atom: sympy.Basic) -> Any:
@@ -212,7 +185,7 @@ def _constant(atom: sympy.Basic) -> Any:
     return atom
 
 
-def _atom(value: Any, point: Mapping[sympy.Symbol, Any]) -> Any:
+def _atom(value: Any, point: Point) -> Any:
     if isinstance(value, sympy.Symbol):
         return point[value]
     if isinstance(value, mpmath.mpf):
@@ -231,7 +204,8 @@ def _telling(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def told(x: Any) -> Any:
         value = function(x)
-        if abs(value) in (1, 2) and x != 0 and mpmath.isfinite(x):
+        _, mantissa, exponent, _ = value._mpf_
+        if mantissa == 1 and exponent in (0, 1) and x and mpmath.isfinite(x):  # 1, 2, -1 or -2
             Range.bits = max(Range.bits, mpmath.mp.prec)  # which is not enough
         return value
 
@@ -239,13 +213,13 @@ def _telling(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _sum(*terms: Any) -> Any:
-    total = sum(terms)
+    total = reduce(operator.add, terms)
     Range.note((*terms, total))
     return total
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    if base == 0 and exponent < 0:
+    if not base and exponent < 0:
         return mpmath.nan
     return base**exponent
 

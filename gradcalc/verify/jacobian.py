@@ -12,8 +12,9 @@ from gradcalc.compute.evaluate import needed
 from gradcalc.graph import Node
 from gradcalc.verify.derivative import derivative
 from gradcalc.verify.findings import Listing
-from gradcalc.verify.formula import Formula
+from gradcalc.verify.formula import Formula, Point, Steps
 from gradcalc.verify.lower import exact, lower
+from gradcalc.verify.notation import text_of
 from gradcalc.verify.points import Points
 from gradcalc.verify.structure import positions
 
@@ -21,8 +22,6 @@ NEAR_BY = 1024  # points that are kept: the same element of the next leaf has th
 SHOWN = 64  # formulas of one leaf, at the most, where one does not serve for all
 
 ZERO = Formula(sympy.S.Zero)
-
-Point = Mapping[sympy.Symbol, Any]
 
 
 class Term(NamedTuple):
@@ -47,7 +46,7 @@ class Term(NamedTuple):
     def _shifted(self, step: Any) -> Point:
         if not step or self.symbol is None:
             return self.point
-        return {**self.point, self.symbol: self.point[self.symbol] + step}
+        return Point({**self.point, self.symbol: self.point[self.symbol] + step})
 
     @property
     def vanishes(self) -> bool:
@@ -78,8 +77,9 @@ class Formulas:
         self.pointwise = lowered.pointwise
         self.symbols = lowered.symbols
         self._expressions = dict(zip(outputs, lowered.expressions, strict=True))
+        self.steps = Steps()  # of all formulas
         self.slope = cache(self._differentiate)
-        self.value = cache(lambda output, k: Formula(self._expression(output, k)))
+        self.value = cache(lambda output, k: Formula(self._expression(output, k), self.steps))
         self.containing = cache(self._where_symbols_occur)
         self.behind = {y: set(needed([y], {})) for y in outputs.values()}
         self.listing = cache(self._listing)
@@ -98,7 +98,7 @@ class Formulas:
         if node not in self.symbols:
             return "0"
         if self.pointwise:
-            return str(self.slope(output, 0, self.symbols[node]))
+            return text_of(self.slope(output, 0, self.symbols[node]).expr)
         y, symbols = self.outputs[output], np.asarray(self.symbols[node], dtype=object)
         if y.size * node.size > SHOWN:
             return None
@@ -112,8 +112,8 @@ class Formulas:
             for slope, symbol in zip(row, symbols.flat, strict=True)
         }
         if len(same) == 1 and not (same.copy().pop().free_symbols & set(symbols.flat)):
-            return str(Formula(same.pop()))
-        texts = np.array([[str(Formula(s)) for s in row] for row in slopes], dtype=object)
+            return text_of(same.pop())
+        texts = np.array([[text_of(s) for s in row] for row in slopes], dtype=object)
         nested: list[Any] = texts.reshape(y.shape + node.shape).tolist()
         return nested
 
@@ -122,7 +122,7 @@ class Formulas:
         return sympy.S.Zero + (expression if self.pointwise else np.ravel(expression)[k])
 
     def _differentiate(self, output: str, k: int, symbol: sympy.Symbol) -> Formula:
-        return Formula(derivative(self._expression(output, k)).by(symbol))
+        return Formula(derivative(self._expression(output, k)).by(symbol), self.steps)
 
     def one(self, output: str, leaf: str) -> Formula | None:
         """The one derivative that serves for every element; None where there is no such one."""
@@ -166,7 +166,7 @@ class Jacobian:
         self._numbers = {n: exact(points.values, n) for n in self.formulas.symbols}
         self._flat = {node: np.ravel(number) for node, number in self._numbers.items()}
         self._point = lru_cache(maxsize=NEAR_BY)(self._point_at)
-        self._whole: Point = {} if self.formulas.pointwise else self._point_of_all()
+        self._whole = Point({} if self.formulas.pointwise else self._numbers_of_all())
 
     def listing(self) -> dict[str, dict[str, Listing]]:
         """The formulas as text, by output and leaf: one where it serves for every element."""
@@ -207,9 +207,9 @@ class Jacobian:
             if node in self.formulas.behind[y]:
                 place = k if node.shape == y.shape else int(positions(node.shape, y.shape)[k])
                 point[symbol] = _exactly(self._flat[node][place])
-        return point
+        return Point(point)
 
-    def _point_of_all(self) -> Point:
+    def _numbers_of_all(self) -> dict[sympy.Symbol, Any]:
         return {
             symbol: _exactly(number)
             for node, symbols in self.formulas.symbols.items()
@@ -219,7 +219,9 @@ class Jacobian:
 
 def _exactly(number: Any) -> Any:
     """A float64 as mpf; an mpf as it is, whatever precision is set."""
-    return number if isinstance(number, mpmath.mpf) else mpmath.mpf(float(number))
+    if isinstance(number, mpmath.mpf):
+        return number
+    return mpmath.mp.make_mpf(mpmath.libmp.from_float(float(number)))  # mpf() takes twice as long
 
 
 def _group(pairs: Iterator[tuple[sympy.Symbol, int]]) -> dict[sympy.Symbol, list[int]]:

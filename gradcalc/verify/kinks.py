@@ -12,6 +12,7 @@ from gradcalc.primitives.rule import Elementwise, General, Reduction
 NEAR = 1e-9  # of a kink: both sides are looked at; a look too many costs time only
 
 Map: TypeAlias = Mapping[tuple[str, str], Array]  # output, leaf -> a number an output element
+Bends: TypeAlias = Sequence[tuple[Node, Sequence[str]]]  # kinks, and the leaves that move each
 
 
 def kinks(node: Node) -> Sequence[Node]:
@@ -39,33 +40,52 @@ def to_kinks(
 ) -> Map:
     """How far each output element is from the nearest kink that each leaf can move.
 
-    1 on the kink itself, inf where none is near.
+    1 on the kink itself, inf where none is near; no array where none is near any element.
     """
     result: dict[tuple[str, str], Array] = {}
     for name, output in outputs.items():
-        found = {leaf: np.full(output.shape, np.inf) for leaf in leaves}
-        expressions = [kink for node in needed([output], {}) for kink in kinks(node)]
-        arrays = evaluate(expressions, dict(values))
-        for expression, array in zip(expressions, arrays, strict=True):
+        for (_, movers), array in _at(_bends([output], leaves), values):
             size = np.abs(array)
             distance = np.where(size == 0.0, 1.0, np.where(size <= NEAR, size, np.inf))
+            if np.all(distance == np.inf):
+                continue
             if not pointwise:  # any element may be behind any other
                 distance = np.min(distance, initial=np.inf)
-            behind = set(needed([expression], {}))
-            for leaf in [leaf for leaf, node in leaves.items() if node in behind]:
-                found[leaf] = np.fmin(found[leaf], distance)
-        result.update({(name, leaf): np.ravel(array) for leaf, array in found.items()})
+            spread = np.ravel(np.broadcast_to(distance, output.shape))
+            for leaf in movers:
+                result[name, leaf] = np.fmin(result.get((name, leaf), np.inf), spread)
     return result
 
 
 def tied(
-    conditions: Iterable[Node], leaves: Mapping[str, Node], values: Mapping[Node, Array]
+    conditions: Sequence[Node], leaves: Mapping[str, Node], values: Mapping[Node, Array]
 ) -> set[str]:
     """The leaves that could change what steered the program, being exactly on a kink of it."""
-    expressions = [kink for node in needed(conditions, {}) for kink in kinks(node)]
     found: set[str] = set()
-    for expression, array in zip(expressions, evaluate(expressions, dict(values)), strict=True):
+    for (_, movers), array in _at(_bends(conditions, leaves), values):
         if np.any(array == 0.0):
-            behind = set(needed([expression], {}))
-            found |= {name for name, leaf in leaves.items() if leaf in behind}
+            found.update(movers)
     return found
+
+
+def _bends(nodes: Sequence[Node], leaves: Mapping[str, Node]) -> Bends:
+    """The kinks of ``nodes`` and of what is behind them; their graph remembers them."""
+
+    def find() -> Bends:
+        expressions = [kink for node in needed(nodes, {}) for kink in kinks(node)]
+        behind = [set(needed([expression], {})) for expression in expressions]
+        movers = [[name for name, leaf in leaves.items() if leaf in nodes] for nodes in behind]
+        return list(zip(expressions, movers, strict=True))
+
+    if not nodes:
+        return ()
+    return nodes[0].graph.remember(("bends", *nodes, *leaves.items()), find)
+
+
+def _at(
+    bends: Bends, values: Mapping[Node, Array]
+) -> Iterable[tuple[tuple[Node, Sequence[str]], Array]]:
+    """Each kink with its values at a point."""
+    if not bends:
+        return ()
+    return zip(bends, evaluate([kink for kink, _ in bends], dict(values)), strict=True)

@@ -6,7 +6,7 @@ digits, poor in float64) and from a point where there is no one derivative (the 
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -95,10 +95,12 @@ class Judge:
         self.points = points = Points(values)
         self.derivatives = self.method(outputs, leaves, points)
         nodes = list(outputs.values())
-        self.pointwise = is_pointwise(nodes)
+        graph = nodes[0].graph
+        self.pointwise = graph.remember(("pointwise", *nodes), lambda: is_pointwise(nodes))
         self.kinks = to_kinks(outputs, leaves, values, self.pointwise)
         self.tied = tied(conditions, leaves, values)
-        graph = nodes[0].graph
+        isnan = {name: np.ravel(np.isnan(values[node])) for name, node in outputs.items()}
+        self.isnan = {name: array for name, array in isnan.items() if array.any()}
         self.behind = graph.remember(("behind", *nodes), lambda: set(needed(nodes, {})))
         self.derives = graph.remember(
             ("derives", *nodes),
@@ -151,27 +153,34 @@ class Judge:
         self._keep(self._verdict(entry), entry)
 
     def _entry(self, leaf: str, j: int, claim: Claim, terms: list[Term]) -> Entry:
-        distances = [float(self.kinks[term.output, leaf][term.element]) for term in terms]
-        return Entry(leaf, j, claim, terms, min(distances, default=math.inf))
+        distance = math.inf
+        for term in terms if self.kinks else ():
+            near = self.kinks.get((term.output, leaf))
+            distance = distance if near is None else min(distance, float(near[term.element]))
+        return Entry(leaf, j, claim, terms, distance)
 
     def _keep(self, verdict: Verdict, entry: Entry) -> None:
         digits, finding = verdict
-        place: dict[str, Any] = {"at": _index(entry.j, self.traced.leaves[entry.leaf])}
-        if entry.claim.element is not None:
-            output, k = entry.claim.element
-            place |= {"output": output, "row": _index(k, self.traced.outputs[output])}
         if finding is None:
             self.digits = min(self.digits, digits)
         else:  # kept before the clock can stop the search for its culprit
-            finding = finding._replace(**place)
+            finding = finding._replace(**self._place(entry))
             self.findings.append(finding)
         self.checked += 1
         if finding is not None:
             part, span = self.culprits.of(finding.kind, entry)
             finding = self.findings[-1] = finding._replace(part=part, span=span)
         if self.explain:
-            evidence = self._evidence(entry)._replace(finding=finding, digits=digits, **place)
-            self.evidence.append(evidence)
+            evidence = self._evidence(entry)._replace(finding=finding, digits=digits)
+            self.evidence.append(evidence._replace(**self._place(entry)))
+
+    def _place(self, entry: Entry) -> dict[str, Any]:
+        """Where the entry is: the element of its leaf, and of the output if it is in a row."""
+        place: dict[str, Any] = {"at": _index(entry.j, self.traced.leaves[entry.leaf])}
+        if entry.claim.element is not None:
+            output, k = entry.claim.element
+            place |= {"output": output, "row": _index(k, self.traced.outputs[output])}
+        return place
 
     def _evidence(self, entry: Entry) -> Evidence:
         node = entry.claim.node(entry.leaf)
@@ -182,7 +191,7 @@ class Judge:
         return Evidence(entry.leaf, (), entry.ours, ours, true, None, 0.0)
 
     def _verdict(self, entry: Entry) -> Verdict:
-        nan = any(math.isnan(self._output(term)) for term in entry.terms)
+        nan = any(t.output in self.isnan and self.isnan[t.output][t.element] for t in entry.terms)
         digits, finding = self._found(entry, nan)
         if finding is None and nan:
             return 0.0, _finding(entry, "outside domain")  # of which nothing flows back
@@ -268,7 +277,7 @@ class Judge:
         The program is run again with x_j moved a little to either side: by so much that two values
         which are equal at x_j, and move unlike, are not equal any more.
         """
-        entry = replace(entry, terms=_terms(self.derivatives, entry), distance=1.0)
+        entry = entry._replace(terms=_terms(self.derivatives, entry), distance=1.0)
         sides = []
         for side in (-1, 1):
             traced = self._beside(entry, side)
@@ -278,7 +287,7 @@ class Judge:
             for name, leaf in traced.leaves.items():  # at the point itself, not where it was moved
                 values[leaf] = self.traced.values[self.traced.leaves[name]]
             moved = self.method(traced.outputs, traced.leaves, Points(values))
-            sides.append(replace(entry, terms=_terms(moved, entry)))
+            sides.append(entry._replace(terms=_terms(moved, entry)))
         same = [_identities(side) == _identities(entry) for side in sides]
         if all(same):
             return None
