@@ -15,7 +15,7 @@ from gradcalc.primitives import gamma, special
 from gradcalc.primitives.rule import Elementwise, Reduction
 from gradcalc.verify.arithmetic import Symbols
 from gradcalc.verify.entry import settled
-from gradcalc.verify.formula import Formula, Point
+from gradcalc.verify.formula import Formula
 
 ELEMENTWISE = [row for row in PRIMITIVES.values() if isinstance(row, Elementwise)]
 SMOOTH = [row for row in ELEMENTWISE if any(row.partials)]
@@ -124,7 +124,7 @@ def formulas(row: Elementwise, order: int = 1) -> tuple[list[Any], list[Formula]
 def truth(inputs: list[Any], formula: Formula, point: tuple[Any, ...]) -> Any:
     """The value of a formula at an exact float64 point, to at least 30 digits."""
     numbers = [bool(v) if isinstance(v, np.bool_) else mpmath.mpf(float(v)) for v in point]
-    return settled(lambda: formula(Point(dict(zip(inputs, numbers, strict=True)))))
+    return settled(lambda: formula(dict(zip(inputs, numbers, strict=True))))
 
 
 def _reflected(n: Any, x: Any) -> Any:

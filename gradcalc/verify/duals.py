@@ -16,7 +16,7 @@ from gradcalc.graph import Array
 from gradcalc.verify import matrices
 from gradcalc.verify.arithmetic import Digits
 from gradcalc.verify.derivative import NoFormulaError
-from gradcalc.verify.formula import Point, Range
+from gradcalc.verify.formula import Range
 from gradcalc.verify.local import named
 
 FUNCTIONS = ("exp", "log", "sqrt", "power", "maximum", "minimum")  # of rows that mix elements
@@ -116,7 +116,7 @@ def _applied(name: str, *elements: Any) -> Dual:
     """A named function of duals."""
     parts = [_parts(element) for element in elements]
     symbols, value, slopes = named(name, len(elements))
-    point = Point({symbol: number for symbol, (number, _) in zip(symbols, parts, strict=True)})
+    point = {symbol: number for symbol, (number, _) in zip(symbols, parts, strict=True)}
     total: Any = 0
     for (_, tangent), slope in zip(parts, slopes, strict=True):
         if slope is None or _is_fixed(tangent):

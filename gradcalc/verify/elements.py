@@ -18,7 +18,7 @@ from gradcalc.primitives.products import Product
 from gradcalc.primitives.rule import Elementwise, Row
 from gradcalc.verify.arithmetic import Digits
 from gradcalc.verify.duals import DUALS, Dual
-from gradcalc.verify.formula import Point, Range
+from gradcalc.verify.formula import Range
 from gradcalc.verify.local import local
 from gradcalc.verify.lower import TooLargeError
 from gradcalc.verify.structure import NOTHING, Structure, factors, places
@@ -165,9 +165,11 @@ class Elements:
             )
 
 
-def element_of(known: Iterable[tuple[sympy.Symbol, Numbers, Array | None]], k: int) -> Point:
+def element_of(
+    known: Iterable[tuple[sympy.Symbol, Numbers, Array | None]], k: int
+) -> dict[sympy.Symbol, Any]:
     """The point of a row's formula at element k, from the symbols, numbers and places of inputs."""
-    return Point({s: own[k if place is None else int(place[k])] for s, own, place in known})
+    return {s: own[k if place is None else int(place[k])] for s, own, place in known}
 
 
 def block_of(

@@ -31,6 +31,7 @@ from gradcalc.verify.arithmetic import (
 from gradcalc.verify.derivative import NoFormulaError
 from gradcalc.verify.matrices import eigenvalue, eigenvalue_digits
 
+Numbers: TypeAlias = Mapping[sympy.Symbol, Any]  # mpf or bool by symbol
 Application: TypeAlias = tuple[Callable[..., Any], Sequence[int]]  # and where its arguments are
 
 FARTHEST = 10_000  # bits: beyond any precision that is tried
@@ -110,8 +111,7 @@ class Steps:
 class Known(dict[int, Any]):
     """The steps that were computed at one point and precision."""
 
-    def __init__(self, point: "Point", atoms: Mapping[int, Any]) -> None:
-        super().__init__()
+    def __init__(self, point: Numbers, atoms: Mapping[int, Any]) -> None:
         self.point, self.atoms = point, atoms
         self.bits = 0  # Range.bits of all that was computed
 
@@ -121,9 +121,9 @@ class Known(dict[int, Any]):
 
 
 class Point(dict[sympy.Symbol, Any]):
-    """A number for each symbol, mpf or bool, and what was computed from them."""
+    """A number for each symbol; what was computed from them is kept."""
 
-    def __init__(self, numbers: Mapping[sympy.Symbol, Any]) -> None:
+    def __init__(self, numbers: Numbers) -> None:
         super().__init__(numbers)
         self._known: dict[tuple[Any, ...], Known] = {}
 
@@ -148,14 +148,15 @@ class Formula:
         *_, self.result = places = self.steps.of(expr)
         self.order = [place for place in places if place in self.steps.functions]
 
-    def __call__(self, point: Point) -> Any:
+    def __call__(self, point: Numbers) -> Any:
         """The value at ``point``, at the precision that is set; nan if none."""
-        known, functions = point.known(self.steps), self.steps.functions
+        steps = self.steps
+        known = point.known(steps) if type(point) is Point else Known(point, steps.atoms)
         before, Range.bits = Range.bits, known.bits
         try:
             for place in self.order:
                 if place not in known:
-                    function, arguments = functions[place]
+                    function, arguments = steps.functions[place]
                     value = function(*[known[argument] for argument in arguments])
                     if type(value) is mpmath.mpc:
                         return self._carefully(known)
@@ -185,7 +186,7 @@ def _constant(atom: sympy.Basic) -> Any:
     return atom
 
 
-def _atom(value: Any, point: Point) -> Any:
+def _atom(value: Any, point: Numbers) -> Any:
     if isinstance(value, sympy.Symbol):
         return point[value]
     if isinstance(value, mpmath.mpf):

@@ -12,7 +12,7 @@ from gradcalc.compute.evaluate import needed
 from gradcalc.graph import Node
 from gradcalc.verify.derivative import derivative
 from gradcalc.verify.findings import Listing
-from gradcalc.verify.formula import Formula, Point, Steps
+from gradcalc.verify.formula import Formula, Numbers, Point, Steps
 from gradcalc.verify.lower import exact, lower
 from gradcalc.verify.notation import text_of
 from gradcalc.verify.points import Points
@@ -43,10 +43,10 @@ class Term(NamedTuple):
         """y_k at x_j + step."""
         return self.own(self._shifted(step))
 
-    def _shifted(self, step: Any) -> Point:
+    def _shifted(self, step: Any) -> Numbers:
         if not step or self.symbol is None:
             return self.point
-        return Point({**self.point, self.symbol: self.point[self.symbol] + step})
+        return {**self.point, self.symbol: self.point[self.symbol] + step}
 
     @property
     def vanishes(self) -> bool:
@@ -209,7 +209,7 @@ class Jacobian:
                 point[symbol] = _exactly(self._flat[node][place])
         return Point(point)
 
-    def _numbers_of_all(self) -> dict[sympy.Symbol, Any]:
+    def _numbers_of_all(self) -> Numbers:
         return {
             symbol: _exactly(number)
             for node, symbols in self.formulas.symbols.items()
