@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gradcalc.verify.entry import Term
     from gradcalc.verify.verdict import Derivatives
 
+CLAIM = "write leaf = derivative, such as 'b = 4*b'"
 SIMPLE = (1.0, 2.0, -1.0, 0.5, 3.0, -2.0)  # values that a counter-example may well have
 MANY = 200  # points of the domain
 TRIES = 2_000  # points that are tried to find so many
@@ -76,13 +77,13 @@ def claims_of(texts: Sequence[str], leaves: frozenset[str] = frozenset()) -> lis
     found: dict[str, Claim] = {}
     for text in texts:
         source = Source(text, "--claim")
-        for statement in parse(source).body:
+        for statement in parse(source, CLAIM).body:
             target = statement.targets[0] if isinstance(statement, ast.Assign) else None
             if not isinstance(statement, ast.Assign) or not isinstance(target, ast.Name):
                 raise GradcalcError(
                     "claim",
                     "this is no claim",
-                    "write leaf = derivative, such as 'b = 4*b'",
+                    CLAIM,
                     span_of(text, statement),
                     source,
                 )

@@ -18,8 +18,11 @@ class Method(StrEnum):
 
 def check_options(method: Method, seconds: float, no_check: bool, explain: bool) -> dict[str, Any]:
     """The options of a check as the functions of api.py call them."""
+    check = not no_check and method is not Method.OFF
+    if explain and not check:
+        raise typer.BadParameter("There is no check to explain.", param_hint="--explain-check")
     return {
-        "check": not no_check and method is not Method.OFF,
+        "check": check,
         "check_seconds": seconds,
         "method": None if method in (Method.AUTO, Method.OFF) else str(method),
         "explain": explain,

@@ -18,32 +18,33 @@ from gradcalc.language.trace import Trace
 # By output; the key None is the program's result, the value None a scalar's weight of 1.
 Weights: TypeAlias = Mapping[str | None, Array | None]
 
+NUMBERS = "write numbers, such as 1,2,3"
+WEIGHTS = "write 0.1,1 or 'y=0.1,1; z'"
+
 
 def bindings(source: Source, draws: Draws) -> dict[str, Array]:
     """The float64 values that a text such as ``a=pi/4; b=randn(3)`` gives to names.
 
     Raises GradcalcError for whatever is not an assignment.
     """
-    tree = parse(source)
-    _assignments(
-        tree,
+    statements = _assignments(
         source,
         "a value without a name",
         "write name=value, such as a=1,2,3; several are separated by ;",
     )
-    trace = _run(source, tree, draws)
+    trace = _run(source, ast.Module([*statements], []), draws)
     return {name: _numbers(trace, name) for name in trace.names}
 
 
 def value(source: Source, draws: Draws, at: Mapping[str, Array] | None = None) -> Array:
     """The float64 value of a text such as ``1,2,3``, or of a formula in the leaves ``at``."""
-    trace = _run(source, parse(source), draws, at)
+    trace = _run(source, parse(source, NUMBERS), draws, at)
     return _numbers(trace, trace.output)
 
 
 def weights(source: Source, draws: Draws) -> dict[str | None, Array | None]:
     """The weights of one backward pass, from ``0.1,1`` or ``y=0.1,1; z``."""
-    tree = parse(source)
+    tree = parse(source, WEIGHTS)
     _check_collisions(tree, source)
     result: dict[str | None, Array | None] = {}
     for statement in tree.body:
@@ -51,7 +52,7 @@ def weights(source: Source, draws: Draws) -> dict[str | None, Array | None]:
             raise GradcalcError(
                 "weights",
                 "these are no weights",
-                "write 0.1,1 or 'y=0.1,1; z'",
+                WEIGHTS,
                 span_of(source.text, statement),
                 source,
             )
@@ -83,7 +84,6 @@ def expectations(source: Source, draws: Draws, at: Mapping[str, Array]) -> dict[
     """
     result: dict[str, Array | None] = {}
     for statement in _assignments(
-        parse(source),
         source,
         "an expectation without a name",
         "write leaf=gradient, such as a=0.3,3 or 'b=4*b'; several are separated by ;",
@@ -97,8 +97,9 @@ def expectations(source: Source, draws: Draws, at: Mapping[str, Array]) -> dict[
     return result
 
 
-def _assignments(tree: ast.Module, source: Source, message: str, hint: str) -> list[ast.Assign]:
+def _assignments(source: Source, message: str, hint: str) -> list[ast.Assign]:
     """The statements, which must be assignments, each to other names; raises GradcalcError."""
+    tree = parse(source, hint)
     _check_collisions(tree, source)
     found = []
     for statement in tree.body:

@@ -26,6 +26,7 @@ STATEMENTS = {
     "or",
     "not",
 }
+PROGRAM = "write an expression, such as 'y = 3*a + log(c)'"
 NESTED = 200  # brackets inside one another
 STACK = 512 * 2**20  # bytes, reserved but hardly touched
 
@@ -35,7 +36,7 @@ def normalize(name: str) -> str:
     return unicodedata.normalize("NFKC", name)
 
 
-def _check_text(source: Source) -> None:
+def _check_text(source: Source, hint: str) -> None:
     """Raises GradcalcError for a text that is empty, not Unicode, or has a NUL."""
     text = source.text
     for bad, code, message in (
@@ -50,13 +51,7 @@ def _check_text(source: Source) -> None:
     if deepest is not None:
         raise _too_deep(source, place(text, deepest, deepest + 1))
     if all(not line.strip() or line.lstrip().startswith("#") for line in lines_of(text)):
-        raise GradcalcError(
-            "empty",
-            "the text is empty",
-            "write an expression, such as 'y = 3*a + log(c)'",
-            None,
-            source,
-        )
+        raise GradcalcError("empty", "the text is empty", hint, None, source)
 
 
 def _too_deep_at(text: str) -> int | None:
@@ -81,9 +76,12 @@ def python_text(text: str) -> str:
     return text.replace("^", "**")
 
 
-def parse(source: Source) -> ast.Module:
-    """The tree of ``source``; raises GradcalcError with the place of what is wrong."""
-    _check_text(source)
+def parse(source: Source, hint: str = PROGRAM) -> ast.Module:
+    """The tree of ``source``; raises GradcalcError with the place of what is wrong.
+
+    hint: what to write instead of nothing.
+    """
+    _check_text(source, hint)
     text = python_text(source.text)
     try:
         with warnings.catch_warnings():

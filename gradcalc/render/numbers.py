@@ -4,12 +4,14 @@ import numpy as np
 
 from gradcalc.graph import Array
 
+FULL = 17  # digits that tell all float64 numbers apart
 EDGE = 3  # elements or rows that stay on either side when the middle is left out
 
 
 def number(value: float, digits: int) -> str:
-    """``value`` to so many significant digits, without trailing zeros."""
-    return f"{value + 0.0:.{digits}g}"  # -0 is 0 to people
+    """``value`` to so many significant digits, without trailing zeros; all 17 are never needed."""
+    value += 0.0  # -0 is 0 to people
+    return f"{value:.{digits}g}" if digits < FULL else repr(float(value)).removesuffix(".0")
 
 
 def plural(count: int, noun: str) -> str:

@@ -8,13 +8,12 @@ import numpy as np
 
 from gradcalc.graph import Array
 from gradcalc.render.layout import Line, show
-from gradcalc.render.numbers import array, number, plural
+from gradcalc.render.numbers import FULL, array, number, plural
 from gradcalc.result import Result
 from gradcalc.verify.findings import WRONG_RULE, Check, Evidence, Finding, Listing
 
 MOST_FINDINGS = 10
 MOST_EVIDENCE = 100  # entries whose verdict is explained
-FULL = 17  # digits that tell all float64 numbers apart
 LONGEST = 200  # characters of one formula
 LONGEST_LIST = 60  # of a list of formulas
 
