@@ -23,6 +23,7 @@ from gradcalc.arguments import (
     method_of,
     name_of,
     names_of,
+    passes_of,
     source_of,
     values_of,
     weights_of,
@@ -78,11 +79,10 @@ def solve(
     """
     if passes is not None and weights is not None:
         raise GradcalcError("weights", "weights and passes at once", "passes have all the weights")
-    every = [weights] if passes is None else passes
     problem = Problem(
         source_of(expr),
         values_of(at),
-        [weights_of(one) for one in every] or [{}],
+        [weights_of(weights)] if passes is None else passes_of(passes),
         zero_grad=zero_grad,
         retain_graph=retain_graph,
         expand=expand,

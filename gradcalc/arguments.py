@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from gradcalc.errors import GradcalcError, Source
+from gradcalc.files.arrays import add, float64
 from gradcalc.graph import Array
 from gradcalc.language.literals import Weights
 from gradcalc.language.syntax import normalize
@@ -23,8 +22,7 @@ def method_of(name: Any) -> str | None:
 
 def expected_of(given: Values) -> dict[str, Array | None]:
     """Gradients that are expected, float64 by leaf; None is no gradient."""
-    none = {normalize(name): None for name, value in given.items() if value is None}
-    return {**values_of({n: v for n, v in given.items() if v is not None}), **none}
+    return {name: _or_none(value, name) for name, value in _named(given, "expectations").items()}
 
 
 def names_of(names: Any) -> list[str] | None:
@@ -55,30 +53,47 @@ def source_of(expr: str | Source) -> Source:
 
 def values_of(given: Values | None) -> dict[str, Array]:
     """Array-likes as float64; raises GradcalcError for what is no array of numbers."""
-    named = isinstance(given or {}, Mapping) and all(isinstance(name, str) for name in given or {})
-    if not named:
-        raise GradcalcError("type", "values are given by name", "as {'a': [1.0, 2.0]}")
-    return {normalize(name): array_of(value, name) for name, value in (given or {}).items()}
+    named = _named({} if given is None else given, "values")
+    return {name: array_of(value, name) for name, value in named.items()}
+
+
+def passes_of(given: Any) -> list[Weights]:
+    """The weights of every backward pass; raises GradcalcError for what is no list of them."""
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        raise GradcalcError("type", "passes are a list of weights", "as [1.0, [0.5, 2.0]]")
+    return [weights_of(one) for one in given] or [{}]
 
 
 def weights_of(given: Given) -> Weights:
     """The weights of one backward pass, float64 by output."""
     if given is None:
         return {}
-    if isinstance(given, Mapping):
-        return {
-            None if name is None else normalize(name): None if w is None else array_of(w, "weights")
-            for name, w in given.items()
-        }
-    return {None: array_of(given, "weights")}
+    if not isinstance(given, Mapping):
+        return {None: array_of(given, "weights")}
+    named = _named({name: w for name, w in given.items() if name is not None}, "weights")
+    result: dict[str | None, Array | None] = {n: _or_none(w, n) for n, w in named.items()}
+    if None in given:
+        result[None] = _or_none(given[None], "weights")
+    return result
 
 
 def array_of(value: Any, name: str) -> Array:
     """A float64 copy; raises GradcalcError for what is no array of numbers."""
     try:
-        array = np.array(value)
-    except ValueError:  # ragged
-        array = np.array(None)
-    if array.dtype.kind not in "fiub":
-        raise GradcalcError("number", f"the value of {name} is not an array of numbers")
-    return array.astype(np.float64)[()]
+        return float64(value, name)
+    except ValueError:
+        raise GradcalcError("ragged", f"the rows of '{name}' differ in length") from None
+
+
+def _or_none(value: Any, name: str) -> Array | None:
+    return None if value is None else array_of(value, name)
+
+
+def _named(given: Any, what: str) -> dict[str, Any]:
+    """A mapping by names as the parser spells them, of which no two may be one."""
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise GradcalcError("type", f"{what} are given by name", "as {'a': [1.0, 2.0]}")
+    result: dict[str, Any] = {}
+    for name, value in given.items():
+        add(result, {normalize(name): value})
+    return result

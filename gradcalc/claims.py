@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcalc.errors import GradcalcError, Source, whole
 from gradcalc.graph import Array, Node, as_number, size_of
-from gradcalc.graphs import no_leaf
+from gradcalc.graphs import moved, no_leaf
 from gradcalc.language.compiler import compile_program, compile_tree
 from gradcalc.language.draws import Draws
 from gradcalc.language.grammar import CONSTANTS
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 CLAIM = "write leaf = derivative, such as 'b = 4*b'"
 SIMPLE = (1.0, 2.0, -1.0, 0.5, 3.0, -2.0)  # values that a counter-example may well have
 MANY = 200  # points of the domain
+FEW = 8  # points at which what is proven must have a value
+BESIDE = 2.0**-20  # relative step to either side of a hole
 TRIES = 2_000  # points that are tried to find so many
 MOST_SIMPLE = 216  # combinations of simple values
 ELEMENTS = 8  # of one leaf that are compared at one point
@@ -121,8 +123,10 @@ def judge_claims(
         if claim.leaf not in names:
             source, span = whole(claim.program.source.text, "--claim")
             raise no_leaf(claim.leaf, names).located(source, span)
-    judge = _Judge(program, output, list(names), at, seed, rtol)
-    return judge.verdicts(claims, seconds)
+    from gradcalc.verify.deadline import ALONE
+
+    with ALONE:
+        return _Judge(program, output, list(names), at, seed, rtol).verdicts(claims, seconds)
 
 
 def _free(program: Program) -> Iterator[str]:
@@ -149,8 +153,8 @@ class _Judge:
         from gradcalc.verify.deadline import TimeIsUpError, time_limit
 
         done = {claim.leaf: Verdict(claim, "open") for claim in claims}
-        with suppress(TimeIsUpError), time_limit(seconds / 2):
-            for claim in claims:
+        with suppress(TimeIsUpError), time_limit(seconds / 2) as clock:
+            for claim in claims if clock.alarms else ():  # what SymPy does must be stopped
                 done[claim.leaf] = self._by_formula(claim)
         counts = dict.fromkeys((claim.leaf for claim in claims), 0)
         try:
@@ -174,8 +178,9 @@ class _Judge:
         """Tries points until enough is known of each claim; raises TimeIsUpError."""
         from gradcalc.verify.deadline import time_limit
 
-        with time_limit(seconds):
+        with time_limit(seconds) as clock:
             for point in self._points():
+                clock.look()
                 open_ones = [c for c in claims if self._is_open(done[c.leaf], counts[c.leaf])]
                 if not open_ones:
                     break
@@ -183,8 +188,8 @@ class _Judge:
 
     @staticmethod
     def _is_open(verdict: Verdict, points: int) -> bool:
-        """Is there still something that a point could tell? A proof wants one in the domain."""
-        wanted = 1 if verdict.status == "proven" else MANY
+        """Is there still something that a point could tell? Of a proof, whether it has values."""
+        wanted = FEW if verdict.status == "proven" else MANY
         return verdict.example is None and points < wanted
 
     def _finished(self, claim: Claim, verdict: Verdict, points: int) -> Verdict:
@@ -314,14 +319,24 @@ class _Judge:
                 if true is None:
                     continue
                 claimed = _number(node, own, j if node.shape else 0)
-                if np.isnan(float(claimed)):
-                    continue  # outside the domain of the claim
+                if np.isnan(float(claimed)) and self._has_value_beside(claim, point, j):
+                    continue  # a hole in the claim, as of (x*x - 1)/(x - 1) at 1
                 counts[claim.leaf] += j == 0
                 if not abs(claimed - true) <= abs(true) * self.rtol:
                     element = tuple(map(int, np.unravel_index(j, shape)))
                     example = Example(point, element, float(claimed), float(true))
                     done[claim.leaf] = replace(done[claim.leaf], status="wrong", example=example)
                     break
+
+    def _has_value_beside(self, claim: Claim, point: Mapping[str, Array], j: int) -> bool:
+        """Has the claim a value with element j of its leaf moved a little to either side?"""
+        x = float(np.ravel(point[claim.leaf])[j])
+        for side in (-BESIDE, BESIDE):
+            own = self._run_claim(claim, moved(point, claim.leaf, j, x + side * (abs(x) or 1.0)))
+            node = as_number(own.names[claim.leaf])
+            if not np.isnan(float(_number(node, own, j if node.shape else 0))):
+                return True
+        return False
 
     def _run(self, point: Mapping[str, Array]) -> Trace:
         return run(self.program, point, Draws(self.seed))

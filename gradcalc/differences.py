@@ -23,7 +23,10 @@ MOST = 1_000  # elements of all leaves together
 
 
 def differences(problem: Problem, done: Computed) -> dict[str, Differences]:
-    """The gradients by differences: the program runs anew for every element of every leaf."""
+    """The gradients by differences: the program runs anew for every element of every leaf.
+
+    Raises GradcalcError where that are too many.
+    """
     leaves = {name: leaf for name, leaf in done.graph.leaves.items() if leaf is not None}
     count = sum(leaf.size for leaf in leaves.values())
     if count > MOST:

@@ -265,8 +265,8 @@ class Graph:
                 raise _too_large(primitive, shape, len(self.nodes))
             truth = primitive.truth if primitive.truth is not None else inputs[0].truth
             node = Node(self, len(self.nodes), primitive, inputs, params, shape, truth, self.origin)
+            self.nodes.append(node)  # first: an alarm may stop the work between the two
             table[key] = node
-            self.nodes.append(node)
         return node
 
 

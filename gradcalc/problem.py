@@ -89,6 +89,7 @@ def solve(problem: Problem, graphs: Graphs | None = None) -> Result:
         for name, gradient in gradients.items()
         if gradient is not None and not _is_finite(gradient)
     }
+    numeric = _differences(problem, done) if problem.numeric else {}  # may be too many
     check = _verify(problem, done) if problem.check else Check("off")
     if mismatches and problem.check:
         check = check._replace(status="mismatch")
@@ -102,7 +103,7 @@ def solve(problem: Problem, graphs: Graphs | None = None) -> Result:
         [name for name in problem.at if name not in graph.trace.program.read],
         infinite,
         _origins(done, infinite) if infinite else {},
-        _differences(problem, done) if problem.numeric else {},
+        numeric,
     )
     if check.interrupted:
         raise InterruptedCheckError(result)

@@ -1,13 +1,18 @@
 """The verdict: what is right is verified, what is special is flagged, what is wrong is caught."""
 
+import math
 import re
+import signal
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
+import sympy
 from rows import SMOOTH
 
 from gradcalc.errors import Source
@@ -17,12 +22,15 @@ from gradcalc.primitives.rule import Elementwise
 from gradcalc.problem import Problem, solve
 from gradcalc.result import Result
 from gradcalc.verify.culprit import Culprits
+from gradcalc.verify.deadline import TimeIsUpError
+from gradcalc.verify.formula import Formula, Point, Steps
 
 
 def checked(expr: str, weights: Any = None, **at: Any) -> Result:
     values = {name: np.asarray(value, dtype=float)[()] for name, value in at.items()}
     given = {} if weights is None else {None: np.asarray(weights, dtype=float)}
-    return solve(Problem(Source(expr), values, [given]))
+    # Time is no subject here, and gamma at 1600 digits takes long on a busy machine.
+    return solve(Problem(Source(expr), values, [given], check_seconds=60.0))
 
 
 @pytest.mark.parametrize(
@@ -291,3 +299,71 @@ def test_a_finding_outlives_the_clock_that_stops_the_search_for_its_culprit(
     monkeypatch.setattr(Culprits, "of", lambda *arguments: time.sleep(60))
     check = solve(Problem(Source("abs(x)"), {"x": np.float64(0.0)}, check_seconds=0.5)).check
     assert (check.status, [finding.kind for finding in check.findings]) == ("flagged", ["kink"])
+
+
+@pytest.mark.parametrize("method", ["symbolic", "chain"])
+@pytest.mark.parametrize(
+    "expr,at,leaf,true",
+    [  # by mpmath at 400 digits
+        ("sin(exp(x))", {"x": 150.0}, "x", -1.117751307672793e65),
+        ("sin(x**40)", {"x": 100.5}, "x", -9.55665023188593e78),
+        ("tan(x**30)", {"x": 300.5}, "x", 2.215249762984287e73),
+        ("y = b + b*1e60*(exp2(x) - 1)", {"x": 1e-60, "b": 1.0}, "b", 1.6931471805599454),
+        ("b*c*((1 + exp(-a)) - 1)*1e217", {"a": 500.0, "b": 2.0, "c": 3.0}, "b", 2.137372922),
+        ("b*c*((1 + exp(-a)) - 1)*1e217", {"a": 500.0, "b": 2.0, "c": 3.0}, "c", 1.424915281),
+    ],
+)
+def test_what_50_digits_cannot_tell_is_computed_with_more(
+    expr: str, at: dict[str, float], leaf: str, true: float, method: str
+) -> None:
+    values = {name: np.float64(value) for name, value in at.items()}
+    check = solve(Problem(Source(expr), values, method=method)).check
+    (found,) = [finding for finding in check.findings if finding.leaf == leaf]
+    assert (found.kind, float(found.true)) == ("rounded", pytest.approx(true, rel=1e-9))
+
+
+def test_an_entry_without_a_formula_hides_none_of_the_others() -> None:
+    at = {"x": np.array([[2.0, 1.0], [1.0, 3.0]]), "a": np.array([0.0, 1.0])}
+    check = solve(Problem(Source("sum(eigh(x)[1][0]) + sum(abs(a))"), at)).check
+    assert (check.status, check.checked, check.entries) == ("flagged", 2, 6)
+    assert [(finding.kind, finding.at) for finding in check.findings] == [("kink", (0,))]
+    assert check.reason == "there is no formula for eigenvectors"
+
+
+def test_a_timer_that_was_set_before_the_check_goes_on() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    signal.setitimer(signal.ITIMER_REAL, 1000.0)
+    try:
+        checked("x*x", x=3.0)
+        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 1000.0
+        assert signal.getsignal(signal.SIGALRM) is before
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    def digits(k: int) -> float | None:
+        return checked("log(1 + exp(-x*100))*x", x=0.1 + k / 1000).check.digits
+
+    alone = [digits(k) for k in range(20)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(digits, range(20))) == alone
+
+
+def test_an_alarm_within_the_steps_of_formulas_leaves_them_right() -> None:
+    class Alarm(dict[Any, Any]):
+        """Rings when a step has been made, before anyone knows of it."""
+
+        def __setitem__(self, key: Any, value: Any) -> None:
+            raise TimeIsUpError
+
+    x = sympy.Symbol("x", real=True)
+    steps = Steps()
+    known = steps._positions
+    steps._positions = Alarm(known)
+    with pytest.raises(TimeIsUpError):
+        Formula(sympy.sin(x), steps)
+    steps._positions = known
+    formulas = [Formula(expr, steps) for expr in (5 * x, sympy.sin(x), x)]
+    point = Point({x: mpmath.mpf(2)})
+    assert [float(one(point)) for one in formulas] == [10.0, math.sin(2.0), 2.0]

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,10 @@ EXPR = "y = 3*a + 2*b*b + log(c)"
         ("x**y", "y = x**y*log(x)", "proven", None, None),
         ("log(x)", "x = 1/abs(x)", "holds", None, None),
         ("abs(x)", "x = x/abs(x)", "holds", None, None),
+        ("x**2", "x = 2*sqrt(x)**2", "wrong", None, None),  # it has no value for x < 0
+        ("cbrt(x)", "x = 1/3*x**(-2/3)", "wrong", None, None),
+        ("x**2", "x = 2*x*where(x < 0, nan, 1)", "wrong", None, None),
+        ("x*x/2 + x", "x = (x*x - 1)/(x - 1)", "proven", None, None),  # a hole at 1 only
         ("a*b", "c = 1", "unknown-leaf", None, None),
         ("x if x > 0 else 2*x", "x = where(x > 0, 1, 2)", "holds", None, None),
         ("g = grad(x**3, x); g*g", "x = 36*x**3", "proven", None, None),
@@ -186,3 +192,13 @@ def test_ctrl_c_during_the_check_prints_the_gradients() -> None:
     assert len(record["gradients"]["x"]) == 50
     assert record["check"]["checked"] < record["check"]["entries"] == 50
     assert "interrupted" in record["check"]["reason"]
+
+
+def test_claims_are_bounded_in_time_in_a_thread_too() -> None:
+    claims = "x = cos(x)"
+    with ThreadPoolExecutor() as pool:
+        begin = time.monotonic()
+        ask = partial(package.verify_claims, "tanh(x)**3*exp(sin(x))/(1 + x**2)", claims)
+        (verdict,) = pool.submit(ask, seconds=1.0).result()
+    assert verdict.status == "wrong"
+    assert time.monotonic() - begin < 20

@@ -5,10 +5,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from conftest import Ran
+
+import gradcalc as package
 
 GRADCALC = str(Path(sys.executable).parent / "gradcalc")
 
@@ -187,3 +190,25 @@ def test_links_that_lead_back_are_not_followed(
     (tmp_path / "one.json").write_text('{"expr": "x", "at": {"x": 1}}')
     (tmp_path / "back").symlink_to(tmp_path)
     assert gradcalc("run", str(tmp_path)).out.endswith("1 problem: 1 ok\n")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"at": [1.0]},
+        {"at": {1: 1.0}},
+        {"at": {"x": [[1.0, 2.0], [3.0]]}},
+        {"at": {"x": "1"}},
+        {"at": {"x": 1.0}, "expect": [2.0]},
+        {"at": {"x": 1.0}, "weights": {1: 2.0}},
+        {"at": {"x": 1.0}, "passes": 3},
+        {"at": {"x": 1.0}, "wrt": 3},
+        {"at": {"x": 1.0}, "output": 3},
+        {"at": {"x": 1.0}, "method": "magic"},
+        {"at": {"\ufb01": 1.0, "fi": 2.0}},
+    ],
+    ids=str,
+)
+def test_arguments_that_do_not_fit_are_errors_of_ours(options: dict[str, Any]) -> None:
+    with pytest.raises(package.GradcalcError):
+        package.solve("x*x", **options)

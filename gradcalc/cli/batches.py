@@ -129,7 +129,9 @@ class _Interrupt:
         self._before: Any = None
 
     def __enter__(self) -> None:
-        self._before = signal.signal(signal.SIGINT, self._note)
+        self._before = signal.getsignal(signal.SIGINT)
+        if self._before is not signal.SIG_IGN:  # as it is behind a script's &
+            signal.signal(signal.SIGINT, self._note)
 
     def __exit__(self, *exception: object) -> None:
         signal.signal(signal.SIGINT, self._before)

@@ -6,8 +6,11 @@ from typing import NoReturn
 
 def main() -> NoReturn:
     """Loads the command line, and runs it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback of a half-loaded module
+    heard = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN  # as it is behind a script's &
+    if heard:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback of a half-loaded module
     from gradcalc.cli.main import main as run
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if heard:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     run()

@@ -66,7 +66,7 @@ def main() -> NoReturn:
     try:
         code = app(standalone_mode=False)
     except typer.TyperException as error:
-        message = printable(error.format_message())
+        message = printable(" ".join(error.format_message().split()))
         if message:  # without a command, the help has been printed
             print(f"error: {message}", file=sys.stderr)
             print("help: --help after a command lists its options", file=sys.stderr)

@@ -4,7 +4,8 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import NoReturn
+from functools import cache
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
@@ -14,6 +15,9 @@ from gradcalc.errors import GradcalcError
 from gradcalc.render.notes import notes
 from gradcalc.render.report import show_result
 from gradcalc.result import Result
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def print_result(result: Result, digits: int, as_json: bool) -> None:
@@ -40,13 +44,20 @@ def say(message: str) -> None:
         with suppress(OSError):  # if nobody can read it, the exit code must do
             print(message, file=sys.stderr, flush=True)
         return
-    from rich.console import Console
     from rich.text import Text
 
     text = Text(message)
     text.highlight_regex("^error:", "bold red")
     text.highlight_regex("(?m)^help:", "bold")
-    Console(stderr=True).print(text, soft_wrap=True)
+    stderr_console().print(text, soft_wrap=True)
+
+
+@cache
+def stderr_console() -> "Console":
+    """The one console of standard error: a progress bar makes room for what it prints."""
+    from rich.console import Console
+
+    return Console(stderr=True)
 
 
 def write(line: str) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -15,6 +14,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.text import Text
+
+from gradcalc.cli.output import stderr_console
 
 BLOCK = 1 << 20
 
@@ -40,7 +41,7 @@ def progress(paths: Sequence[str], every: bool) -> Iterator[Callable[[], None]]:
         BarColumn(),
         _Rate(),
         *left,
-        console=Console(stderr=True),
+        console=stderr_console(),
         transient=True,
         redirect_stdout=False,  # results go where they belong
     )

@@ -64,6 +64,12 @@ def run(
             raise GradcalcError(
                 "options", "--fail-fast is --max-errors 1", "leave out one of the two"
             )
+        if resume is not None and only:
+            raise GradcalcError(
+                "options",
+                "--resume with --filter would lose the other results",
+                "leave out one of the two",
+            )
         how = check_options(check, check_time, no_check, explain=False)
         batch = Batch(
             paths,

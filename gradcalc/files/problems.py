@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from gradcalc.errors import GradcalcError, Source, did_you_mean
+from gradcalc.files.arrays import add
 from gradcalc.files.columns import check_names
 from gradcalc.files.json_values import NUMBERS, array_of, parse_json, parse_toml, values_of
 from gradcalc.files.lines import lines_in
 from gradcalc.files.texts import opened, read_program, read_text, stdin, unreadable
-from gradcalc.files.values import names_of, read_at, read_weights
+from gradcalc.files.values import names_of, read_at, read_expect, read_weights
 from gradcalc.graph import Array
 from gradcalc.language import literals
 from gradcalc.language.draws import Draws
@@ -154,7 +155,10 @@ def _csv(file: BinaryIO, name: str, expr: str | None) -> Iterator[Record]:
     first = next(lines, None)
     if first is None:
         raise GradcalcError("csv", f"'{name}' is empty", "the first row names the leaves")
-    header = [normalize(cell) for cell in _cells(first.text)]
+    try:
+        header = [normalize(cell) for cell in _cells(first.text)]
+    except GradcalcError as error:
+        raise error.within(f"{name}:{first.number}") from None
     check_names(header, name)
     for number, text, _ in lines:
         yield Record(f"{name}:{number}", _row(header, text, expr))
@@ -250,7 +254,7 @@ def problem_of(record: Record, how: Mapping[str, Any]) -> Problem:
         raise GradcalcError("record", "'passes' is empty", "leave it out, or give one pass: [null]")
     given = _get(data, "at", {}, dict, str)
     at = read_at([given], draws) if isinstance(given, str) else values_of(given, draws)
-    expect = _get(data, "expect", None, dict)
+    expect = _get(data, "expect", None, dict, str)
     wrt = _get(data, "wrt", None, str, list)
     if isinstance(wrt, list):
         wrt = ",".join(_get({"wrt": name}, "wrt", "", str) for name in wrt)
@@ -267,7 +271,7 @@ def problem_of(record: Record, how: Mapping[str, Any]) -> Problem:
         expand=_get(data, "expand", False, bool),
         wrt=None if wrt is None else names_of(wrt),
         output=None if output is None else normalize(output),
-        expect=None if expect is None else _arrays(expect, draws, at),
+        expect=_expectations(expect, draws, at),
         rtol=_tolerance(data, "rtol", Problem.rtol),
         atol=_tolerance(data, "atol", Problem.atol),
         draws=draws,
@@ -321,11 +325,21 @@ def _pass(value: Any, draws: Draws) -> literals.Weights:
     return {None: array_of(value, draws, "weights")}
 
 
+def _expectations(
+    value: Any, draws: Draws, at: Mapping[str, Array]
+) -> dict[str, Array | None] | None:
+    """The expected gradients: a text as after --expect, or arrays by name."""
+    if value is None:
+        return None
+    return read_expect([value], draws, at) if isinstance(value, str) else _arrays(value, draws, at)
+
+
 def _arrays(
     data: Mapping[str, Any], draws: Draws, at: Mapping[str, Array] | None = None
 ) -> dict[str, Array | None]:
     """Arrays by name; None for null, and for "None", since TOML has no null."""
-    return {
-        normalize(name): None if one in (None, "None") else array_of(one, draws, f"'{name}'", at)
-        for name, one in data.items()
-    }
+    result: dict[str, Array | None] = {}
+    for name, one in data.items():
+        none = one in (None, "None")
+        add(result, {normalize(name): None if none else array_of(one, draws, f"'{name}'", at)})
+    return result

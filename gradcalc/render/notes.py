@@ -18,11 +18,14 @@ class Noted(Protocol):
     def warnings(self) -> Sequence[Note]: ...
 
 
-def notes(result: Noted, name: str = "") -> str:
-    """The warnings of a result; ``name`` says of which problem."""
+def notes(result: Noted, name: str = "", *, of_many: bool = False) -> str:
+    """The warnings of a result; ``name`` says of which problem.
+
+    of_many: of a batch, in which seeds depend on the text alone: they need not be noted.
+    """
     place = f"{name}: " if name else ""
     texts = []
-    for warning in result.warnings:
+    for warning in [one for one in result.warnings if not (of_many and one.code == "seed")]:
         texts.append(f"note: {place}{warning.message}")
         if warning.span is not None:
             texts += underline(result.problem.expr.text, warning.span)

@@ -45,7 +45,7 @@ def done(outcome: Outcome, digits: int, as_json: bool, key: str | None = None) -
         return Done(*status, record=line_of(result_record(result), key))
     row = (name, result.status, result.check.status, named(result.gradients, digits))
     below = (Line(f"{name}:"), *lines(result, digits)) if outcome.exit_code else ()
-    return Done(*status, notes(result, name), row, below)
+    return Done(*status, notes(result, name, of_many=True), row, below)
 
 
 def line_of(record: dict[str, Any], key: str | None) -> str:

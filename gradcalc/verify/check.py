@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcalc.graph import size_of
 from gradcalc.verify.chain import Chain
-from gradcalc.verify.deadline import TimeIsUpError, time_limit
+from gradcalc.verify.deadline import ALONE, TimeIsUpError, time_limit
 from gradcalc.verify.derivative import NoFormulaError
 from gradcalc.verify.entry import Claim
 from gradcalc.verify.findings import Check, Listing
@@ -45,19 +45,20 @@ def check(
     explain: keep the evidence of every entry.
     An interrupt ends the check; what was found until then is returned.
     """
-    run = _Run(traced, claims, retrace, seconds, apart, explain)
-    try:
-        names = [method] if method else list(METHODS)
-        operations = cost(list(traced.outputs.values()))
-        hopeless = operations > HOPELESS
-        if len(names) > 1 and operations > CHEAP:
-            names.reverse()
-        for name in names:
-            if run.attempt(name, patient=name == names[-1] or (name == "chain" and hopeless)):
-                break
-    except KeyboardInterrupt:
-        run.reasons, run.interrupted = ["it was interrupted"], True
-    return run.result()
+    with ALONE:
+        run = _Run(traced, claims, retrace, seconds, apart, explain)
+        try:
+            names = [method] if method else list(METHODS)
+            operations = cost(list(traced.outputs.values()))
+            hopeless = operations > HOPELESS
+            if len(names) > 1 and operations > CHEAP:
+                names.reverse()
+            for name in names:
+                if run.attempt(name, patient=name == names[-1] or (name == "chain" and hopeless)):
+                    break
+        except KeyboardInterrupt:
+            run.reasons, run.interrupted = ["it was interrupted"], True
+        return run.result()
 
 
 class _Run:
@@ -86,7 +87,7 @@ class _Run:
         )
         self.rows = len(claims) if apart else 1
         self.count = sum(map(size_of, self.shapes.values())) * self.rows
-        self.judge: Judge | None = None
+        self.tried: list[Judge] = []  # one a method
         self.listing: Mapping[str, Mapping[str, Listing]] | None = None
         self.reasons: list[str] = []
         self.interrupted = False
@@ -96,11 +97,10 @@ class _Run:
 
         patient: it may take all the time that is left to begin, not only half of it.
         """
-        self.judge = None
         try:
             with time_limit(self._left() if patient else self._left() / 2) as clock:
                 judge = Judge(self.traced, self.claims, self.retrace, METHODS[name], self.explain)
-                self.judge = judge
+                self.tried.append(judge)
                 if not self.apart:  # rows of a Jacobian have zeros where nothing flows
                     judge.judge_silent()
                 rest = _sampled(self.count)
@@ -113,18 +113,14 @@ class _Run:
                 self.listing = judge.derivatives.listing()
         except TimeIsUpError:
             self.reasons.append(f"the time for the check ({self.seconds:g} s) was over")
-            return self.judge is not None and self.judge.checked > 0
+            return any(one.checked for one in self.tried)
         except (TooLargeError, NoFormulaError) as error:
             self.reasons.append(str(error))
         except RecursionError:
             self.reasons.append("the formula is nested too deeply for SymPy")
         except MemoryError:
             self.reasons.append("the numbers of the check do not fit into memory")
-        else:
-            self.reasons = []
-            return True
-        self.judge = None
-        return False
+        return any(one.checked == self.count for one in self.tried)
 
     def _left(self) -> float:
         return self.end - time.monotonic()
@@ -133,14 +129,23 @@ class _Run:
         element, row = divmod(number, self.rows)
         place = bisect(self.ends, element)
         leaf, j = self.names[place], element - (self.ends[place - 1] if place else 0)
-        if self.apart:
-            judge.judge_row(self.claims[row], leaf, j)
-        else:
-            judge.judge(leaf, j)
+        try:
+            if self.apart:
+                judge.judge_row(self.claims[row], leaf, j)
+            else:
+                judge.judge(leaf, j)
+        except NoFormulaError as error:  # of this entry, which says nothing of the others
+            if str(error) not in self.reasons:
+                self.reasons.append(str(error))
 
     def result(self) -> Check:
-        """What was found so far."""
-        judge, reasons = self.judge, self.reasons
+        """What was found so far: by the method that found a wrong rule, or else got furthest."""
+        reasons = self.reasons
+        judge = max(
+            self.tried,
+            key=lambda one: (one.status() == "mismatch", one.checked),
+            default=None,
+        )
         if not self.count:
             reasons = ["there is nothing to differentiate by"]
         elif judge is not None and judge.checked == self.count:

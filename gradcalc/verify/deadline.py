@@ -11,6 +11,9 @@ SHORTEST, LONGEST = 1e-3, 1e8  # seconds that a timer can be set to; 0 would swi
 AGAIN = 0.1  # seconds until what survived the alarm is stopped once more
 
 
+ALONE = threading.RLock()  # precision belongs to the process: threads check one after the other
+
+
 class TimeIsUpError(Exception):
     """The time allowed is over."""
 
@@ -40,17 +43,28 @@ class Clock:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[Clock]:
-    """Raises TimeIsUpError inside after ``seconds``, wherever it is."""
+    """Raises TimeIsUpError inside after ``seconds``, wherever it is.
+
+    A timer that was set before goes on afterwards; it does not ring inside.
+    """
+    inside = True
 
     def stop(number: int, frame: FrameType | None) -> None:
-        raise TimeIsUpError
+        if inside:
+            raise TimeIsUpError
 
     if not hasattr(signal, "setitimer") or threading.current_thread() != threading.main_thread():
         yield Clock(seconds, alarms=False)
         return
-    before = signal.signal(signal.SIGALRM, stop)
+    begin = time.monotonic()
+    rest, interval = signal.setitimer(signal.ITIMER_REAL, 0)
+    handler = signal.signal(signal.SIGALRM, stop)
     try:
         yield Clock(seconds, alarms=True)
     finally:
+        inside = False
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, handler)
+        if rest:
+            rest = max(rest - (time.monotonic() - begin), SHORTEST)
+            signal.setitimer(signal.ITIMER_REAL, rest, interval)

@@ -1,7 +1,7 @@
 """SymPy's derivative, without a look at every term of a long sum for every symbol."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import sympy
@@ -49,7 +49,7 @@ class Derivative:
         return symbolic(lambda: (self.by_sum * slope + rest).xreplace({self.inner: self.sum}))
 
 
-derivative = cache(Derivative)
+derivative = lru_cache(maxsize=2048)(Derivative)  # of a batch, whose programs may all differ
 
 
 def _longest_sum(expr: Any) -> Any:

@@ -88,8 +88,13 @@ class Elements:
     def want(self, node: Node, elements: Iterable[int]) -> None:
         """Computes these elements of ``node``, and what they need."""
         missing = self._missing(node, elements)
-        if not missing:
-            return
+        before, Range.bits = Range.bits, self.bits
+        if missing:
+            self._compute(node, missing)
+        self.bits = Range.bits
+        Range.bits = max(before, self.bits, self.base.bits if self.base else 0)
+
+    def _compute(self, node: Node, missing: list[int]) -> None:
         pending = {node: missing}
         queue = [(-node.index, node)]
         order = []
@@ -107,11 +112,8 @@ class Elements:
                 elif missing:
                     pending[source] = missing
                     heappush(queue, (-source.index, source))
-        before, Range.bits = Range.bits, self.bits
         for top, asked in reversed(order):
             self.of(top).update(self._computed(top, asked))
-        self.bits = Range.bits
-        Range.bits = max(before, self.bits, self.base.bits if self.base else 0)
 
     def _missing(self, node: Node, elements: Iterable[int]) -> list[int]:
         if not node.inputs:

@@ -3,6 +3,7 @@
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
+from itertools import count
 from typing import Any, TypeAlias
 
 import mpmath
@@ -77,8 +78,10 @@ class Steps:
     """The steps of many formulas: equal parts are one step, as equal nodes of a graph are."""
 
     def __init__(self) -> None:
+        # By position. An alarm may stop the work anywhere: a position is given away only once.
         self.functions: dict[int, Application] = {}
         self.atoms: dict[int, Any] = {}  # numbers that are exact, symbols, and others
+        self._free = count()
         self._positions: dict[sympy.Basic, int] = {}
 
     def of(self, expr: sympy.Basic) -> Sequence[int]:
@@ -98,7 +101,7 @@ class Steps:
 
     def _position(self, part: sympy.Basic) -> int:
         if part not in self._positions:
-            place = len(self._positions)
+            place = next(self._free)
             if part.is_Atom:
                 self.atoms[place] = _constant(part)
             else:
@@ -111,20 +114,20 @@ class Steps:
 class Known(dict[int, Any]):
     """The steps that were computed at one point and precision."""
 
-    def __init__(self, point: Numbers, atoms: Mapping[int, Any]) -> None:
-        self.point, self.atoms = point, atoms
+    def __init__(self, numbers: Numbers, atoms: Mapping[int, Any]) -> None:
+        self.numbers, self.atoms = numbers, atoms
         self.bits = 0  # Range.bits of all that was computed
 
     def __missing__(self, place: int) -> Any:
-        number = self[place] = _atom(self.atoms[place], self.point)
+        number = self[place] = _atom(self.atoms[place], self.numbers)
         return number
 
 
-class Point(dict[sympy.Symbol, Any]):
+class Point:
     """A number for each symbol; what was computed from them is kept."""
 
     def __init__(self, numbers: Numbers) -> None:
-        super().__init__(numbers)
+        self.numbers = numbers
         self._known: dict[tuple[Any, ...], Known] = {}
 
     def known(self, steps: Steps) -> Known:
@@ -132,7 +135,7 @@ class Point(dict[sympy.Symbol, Any]):
         key = (steps, mpmath.mp.prec, Step.middle)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = Known(self, steps.atoms)
+            found = self._known[key] = Known(self.numbers, steps.atoms)
         return found
 
 
@@ -148,10 +151,10 @@ class Formula:
         *_, self.result = places = self.steps.of(expr)
         self.order = [place for place in places if place in self.steps.functions]
 
-    def __call__(self, point: Numbers) -> Any:
+    def __call__(self, point: Numbers | Point) -> Any:
         """The value at ``point``, at the precision that is set; nan if none."""
         steps = self.steps
-        known = point.known(steps) if type(point) is Point else Known(point, steps.atoms)
+        known = point.known(steps) if isinstance(point, Point) else Known(point, steps.atoms)
         before, Range.bits = Range.bits, known.bits
         try:
             for place in self.order:
@@ -170,7 +173,7 @@ class Formula:
 
     def _carefully(self, known: Known) -> Any:
         """The same, where a part has no real value: it may be of a branch that is not taken."""
-        values = Known(known.point, known.atoms)
+        values = Known(known.numbers, known.atoms)
         for place in self.order:
             function, arguments = self.steps.functions[place]
             values[place] = real(function, *[values[argument] for argument in arguments])
@@ -205,12 +208,28 @@ def _telling(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def told(x: Any) -> Any:
         value = function(x)
-        _, mantissa, exponent, _ = value._mpf_
-        if mantissa == 1 and exponent in (0, 1) and x and mpmath.isfinite(x):  # 1, 2, -1 or -2
+        if _is_one_or_two(value) and x and mpmath.isfinite(x):
             Range.bits = max(Range.bits, mpmath.mp.prec)  # which is not enough
         return value
 
     return told
+
+
+def _turning(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, which has a period: of a large x only the digits behind the point count."""
+    telling = _telling(function)
+
+    def told(x: Any) -> Any:
+        Range.bits = max(Range.bits, min(_bits(x) or 0, FARTHEST))
+        return telling(x)
+
+    return told
+
+
+def _is_one_or_two(value: Any) -> bool:
+    """Is it 1, 2, -1 or -2?"""
+    _, mantissa, exponent, _ = value._mpf_
+    return mantissa == 1 and exponent in (0, 1)
 
 
 def _sum(*terms: Any) -> Any:
@@ -222,7 +241,12 @@ def _sum(*terms: Any) -> Any:
 def _power(base: Any, exponent: Any) -> Any:
     if not base and exponent < 0:
         return mpmath.nan
-    return base**exponent
+    value = base**exponent
+    if type(value) is mpmath.mpf and exponent and _is_one_or_two(value):
+        _, mantissa, twos, _ = base._mpf_
+        if mantissa != 1 or twos * exponent not in (0, 1):  # else it is that exactly
+            Range.bits = max(Range.bits, mpmath.mp.prec)
+    return value
 
 
 def _piecewise(*pairs: tuple[Any, Any]) -> Any:
@@ -277,9 +301,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **dict.fromkeys((erfc, sympy.erfc), _telling(DIGITS["erfc"])),
     sympy.tanh: _telling(DIGITS["tanh"]),
     sympy.exp: _telling(DIGITS["exp"]),
-    sympy.cos: _telling(DIGITS["cos"]),
+    sympy.sin: _turning(DIGITS["sin"]),
+    sympy.cos: _turning(DIGITS["cos"]),
+    sympy.tan: _turning(DIGITS["tan"]),
     sympy.cosh: _telling(DIGITS["cosh"]),
-    sympy.sinc: _telling(DIGITS["sinc"]),
+    sympy.sinc: _turning(DIGITS["sinc"]),
     **dict.fromkeys((erfinv, sympy.erfinv), DIGITS["erfinv"]),
     **dict.fromkeys((gamma, sympy.gamma), DIGITS["gamma"]),
     **dict.fromkeys((lgamma, sympy.loggamma), DIGITS["lgamma"]),

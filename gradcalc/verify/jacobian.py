@@ -13,12 +13,12 @@ from gradcalc.graph import Node
 from gradcalc.verify.derivative import derivative
 from gradcalc.verify.findings import Listing
 from gradcalc.verify.formula import Formula, Numbers, Point, Steps
-from gradcalc.verify.lower import exact, lower
+from gradcalc.verify.lower import cost, exact, lower
 from gradcalc.verify.notation import text_of
 from gradcalc.verify.points import Points
 from gradcalc.verify.structure import positions
 
-NEAR_BY = 1024  # points that are kept: the same element of the next leaf has the same
+KEPT = 200_000  # numbers of points that are kept: the same element of the next leaf has the same
 SHOWN = 64  # formulas of one leaf, at the most, where one does not serve for all
 
 ZERO = Formula(sympy.S.Zero)
@@ -43,10 +43,11 @@ class Term(NamedTuple):
         """y_k at x_j + step."""
         return self.own(self._shifted(step))
 
-    def _shifted(self, step: Any) -> Numbers:
+    def _shifted(self, step: Any) -> Numbers | Point:
         if not step or self.symbol is None:
             return self.point
-        return {**self.point, self.symbol: self.point[self.symbol] + step}
+        numbers = self.point.numbers
+        return {**numbers, self.symbol: numbers[self.symbol] + step}
 
     @property
     def vanishes(self) -> bool:
@@ -165,7 +166,8 @@ class Jacobian:
         self.formulas = formulas(outputs, leaves)
         self._numbers = {n: exact(points.values, n) for n in self.formulas.symbols}
         self._flat = {node: np.ravel(number) for node, number in self._numbers.items()}
-        self._point = lru_cache(maxsize=NEAR_BY)(self._point_at)
+        near = KEPT // (1 + cost(list(outputs.values())))
+        self._point = lru_cache(maxsize=near)(self._point_at)
         self._whole = Point({} if self.formulas.pointwise else self._numbers_of_all())
 
     def listing(self) -> dict[str, dict[str, Listing]]:

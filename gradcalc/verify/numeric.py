@@ -12,6 +12,7 @@ FIRST = 2.0**-8  # step, relative to x
 SMALL = 2.0**-4  # size that x has at least, for that
 RATIO = 2.0  # by which steps become smaller
 STEPS = 12  # at the most
+UNIT = 2.0**-53
 WORSE = 2.0  # an error that grows by so much ends the search
 
 
@@ -29,11 +30,13 @@ def central(function: Callable[[float], float], x: float) -> Estimate:
     before: list[float] = []
     for _ in range(STEPS):
         right, left = x + step, x - step  # as float64 has them: the width is exact
-        row = [(function(right) - function(left)) / (right - left)]
+        above, below = function(right), function(left)
+        row = [(above - below) / (right - left)]
+        rounding = UNIT * max(abs(above), abs(below)) / (right - left)  # of the values themselves
         factor = RATIO**2
         for i, old in enumerate(before):
             row.append(row[i] + (row[i] - old) / (factor - 1.0))
-            error = max(abs(row[-1] - row[i]), abs(row[-1] - old))
+            error = max(abs(row[-1] - row[i]), abs(row[-1] - old), rounding)
             factor *= RATIO**2
             if error < best.error:
                 best = Estimate(row[-1], error)
