@@ -41,19 +41,19 @@ def solve_record(record: Record, how: Mapping[str, Any], graphs: Graphs) -> Outc
     try:
         return Outcome(record, solve(problem_of(record, how), graphs))
     except GradcalcError as error:
-        return Outcome(record, error if record.is_file else error.within(record.place))
+        return Outcome(record, error if record.is_file else error.within(record.title))
     except RecursionError:
         wrong = GradcalcError("nesting", "the problem is nested too deeply")
     except MemoryError:
         wrong = GradcalcError("out-of-memory", "the values do not fit into memory")
-    return Outcome(record, wrong.within(record.place))
+    return Outcome(record, wrong.within(record.title))
 
 
 def lost(record: Record, exit_code: int | None) -> Outcome:
     """The outcome of a record whose process ended before it was solved."""
     how = f"killed by signal {-exit_code}" if exit_code and exit_code < 0 else f"exit {exit_code}"
     error = GradcalcError("worker-died", f"the process that worked on it ended ({how})")
-    return Outcome(record, error.within(record.place))
+    return Outcome(record, error.within(record.title))
 
 
 def _contents(record: Record, how: Mapping[str, Any]) -> str:

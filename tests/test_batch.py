@@ -156,6 +156,34 @@ def test_a_batch_does_not_note_its_seeds(tmp_path: Path, gradcalc: Shell) -> Non
     assert not gradcalc("run", path).err
 
 
+def test_errors_name_the_file_the_line_and_the_problem(tmp_path: Path, gradcalc: Shell) -> None:
+    path = tmp_path / "in.toml"
+    path.write_text('[[problem]]\nexpr = "x"\nat.x = 1\n\n[[ problem ]]\nname = "b"\nexpr = "y"\n')
+    assert gradcalc("run", str(path)).err.startswith(f"error: {path}:5 (b): ")
+    path.write_text('problem = [{expr = "x"}, {expr = "y", at = {y = 1}}]')
+    assert gradcalc("run", str(path)).err.startswith(f"error: {path}[0]: ")
+
+
+def test_what_may_not_be_looked_at_is_an_error(
+    tmp_path: Path, gradcalc: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jsonl(tmp_path / "closed.jsonl", SQUARE)
+    jsonl(tmp_path / "open.jsonl", SQUARE)
+    looked_at = Path.is_dir
+
+    def is_dir(path: Path) -> bool:
+        if path.name in ("closed.jsonl", "out.jsonl"):
+            raise PermissionError(13, "Permission denied")
+        return looked_at(path)
+
+    monkeypatch.setattr(Path, "is_dir", is_dir)
+    ran = gradcalc("run", str(tmp_path), "--json")
+    assert [record["status"] for record in records(ran)] == ["error", "ok"]
+    assert "closed.jsonl': permission denied" in ran.err
+    ran = gradcalc("run", str(tmp_path / "open.jsonl"), "--output", str(tmp_path / "out.jsonl"))
+    assert (ran.code, "cannot write" in ran.err) == (2, True)
+
+
 def test_a_script_that_ignores_ctrl_c_is_obeyed(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "in.jsonl", *[SQUARE] * 300)
     command = f"trap '' INT; '{sys.executable}' -m gradcalc run '{path}' --json | tail -1"

@@ -367,3 +367,47 @@ def test_an_alarm_within_the_steps_of_formulas_leaves_them_right() -> None:
     formulas = [Formula(expr, steps) for expr in (5 * x, sympy.sin(x), x)]
     point = Point({x: mpmath.mpf(2)})
     assert [float(one(point)) for one in formulas] == [10.0, math.sin(2.0), 2.0]
+
+
+KB = 1.380649e-23  # scales of SI units
+
+
+@pytest.mark.parametrize(
+    "expr,at,leaf,kind,left,right",
+    [
+        ("sum(abs(x))", {"x": [0.0, 1e-10]}, "x", "kink", -1, 1),
+        ("sum(abs(x))", {"x": [0.0, 1e-300]}, "x", "kink", -1, 1),
+        ("sum(floor(x))", {"x": [1.0, 2.0000000001]}, "x", "jump", 0, 0),
+        ("abs(x) + abs(x - 1e-10)", {"x": 0.0}, "x", "kink", -2, 0),
+        ("log(maximum(x, 0) + 1e-12)", {"x": 0.0}, "x", "kink", 0, 1e12),
+        ("log(maximum(x, 1e-12))", {"x": 1e-12}, "x", "kink", 0, 1e12),
+        ("sum(clip(x, 0, 1))", {"x": [1.0, 1e-300, 1e300]}, "x", "kink", 1, 0),
+        ("relu(x - 1e-12)*x", {"x": 1e-12}, "x", "kink", 0, 1e-12),
+        ("abs(x - 1e-12)*x", {"x": 1e-12}, "x", "kink", -1e-12, 1e-12),
+        ("clip(x, 1e-12, 1)*x", {"x": 1e-12}, "x", "kink", 1e-12, 2e-12),
+        ("relu(x)*exp(-1e11*x)", {"x": 0.0}, "x", "kink", 0, 1),
+        (f"relu(x)*exp(-x/({KB}*300))", {"x": 0.0}, "x", "kink", 0, 1),
+        ("exp(1e28*x)*abs(x)", {"x": 0.0}, "x", "kink", -1, 1),
+        ("where(x >= 1e-30, x**2, 0)", {"x": 1e-30}, "x", "jump", 0, 2e-30),
+        ("where(x > 0, 1e-30, 0) + x", {"x": 0.0}, "x", "jump", 1, 1),
+        ("floor(x)*1e-27", {"x": 3.0}, "x", "jump", 0, 0),
+        ("floor(x)", {"x": 1e200}, "x", "jump", 0, 0),
+        ("where(x >= 1e200, x, 2*x)", {"x": 1e200}, "x", "jump", 2, 1),
+        ("where(x > 0, x, inf)", {"x": 0.0}, "x", "jump", 0, 1),
+    ],
+)
+@pytest.mark.parametrize("method", ["symbolic", "chain"])
+def test_kinks_of_any_scale_beside_others(
+    expr: str, at: dict[str, Any], leaf: str, kind: str, left: float, right: float, method: str
+) -> None:
+    values = {name: np.asarray(value, dtype=float)[()] for name, value in at.items()}
+    findings = solve(Problem(Source(expr), values, method=method)).check.findings
+    found = findings[0]
+    assert (found.leaf, found.kind, len(findings)) == (leaf, kind, 1)
+    assert (float(found.left), float(found.right)) == pytest.approx((left, right), rel=1e-9)
+
+
+def test_what_is_continuous_does_not_jump() -> None:
+    for expr in ("where(x == 0, 0, 1/log(abs(x)))", "sqrt(abs(x))", "cbrt(x)"):
+        kinds = {finding.kind for finding in checked(expr, x=0.0).check.findings}
+        assert kinds <= {"pole", "kink", "undetermined"}, (expr, kinds)

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -52,8 +53,17 @@ class Record(NamedTuple):
     @property
     def name(self) -> str:
         """What the problem is called: by itself, else by its place."""
+        return self.place if self._given is None else self._given
+
+    @property
+    def title(self) -> str:
+        """Its place, and its name where it has one: what an error begins with."""
+        return self.place if self._given is None else f"{self.place} ({self._given})"
+
+    @property
+    def _given(self) -> str | None:
         given = self.data.get("name") if isinstance(self.data, dict) else self.named
-        return given if isinstance(given, str) else self.place
+        return given if isinstance(given, str) else None
 
 
 def records_of(paths: Iterable[str], expr: str | None = None) -> Iterator[Record]:
@@ -68,27 +78,27 @@ def records_of(paths: Iterable[str], expr: str | None = None) -> Iterator[Record
                 yield from _jsonl(stdin(), "-")
             else:
                 yield from _read(Path(path), expr, frozenset())
-        except GradcalcError as error:
-            yield Record(path, error, is_file=True)
+        except (GradcalcError, OSError) as error:
+            yield _unreadable(Path(path), error)
+
+
+def _unreadable(path: Path, error: GradcalcError | OSError) -> Record:
+    wrong = unreadable(path, error) if isinstance(error, OSError) else error
+    return Record(str(path), wrong, is_file=True)
 
 
 def _read(path: Path, expr: str | None, above: frozenset[Path]) -> Iterator[Record]:
     """The problems of a file or, by name, of a folder, which is in the folders ``above``."""
     if path.is_dir():
         above |= {path.resolve()}
-        children = [
-            child
-            for child in _inside(path)
-            if (child.is_dir() and child.resolve() not in above)  # a link may lead back
-            or (child.is_file() and is_readable(child, expr))
-        ]
+        children = [child for child in _inside(path) if _is_listed(child, above, expr)]
         if not children:
             raise GradcalcError("file", f"'{path}' has no problems", KINDS)
         for child in children:
             try:
                 yield from _read(child, expr, above)
-            except GradcalcError as error:
-                yield Record(str(child), error, is_file=True)
+            except (GradcalcError, OSError) as error:
+                yield _unreadable(child, error)
         return
     kind = path.suffix.lower()
     if kind == ".jsonl":
@@ -112,6 +122,16 @@ def _inside(folder: Path) -> list[Path]:
         return sorted(folder.iterdir())
     except OSError as error:
         raise unreadable(folder, error) from None
+
+
+def _is_listed(child: Path, above: frozenset[Path], expr: str | None) -> bool:
+    """Is it a file of problems, or a folder, to which no link leads back?"""
+    try:
+        if child.is_dir():
+            return child.resolve() not in above
+        return child.is_file() and is_readable(child, expr)
+    except OSError:  # it may not be looked at, as is told when it is read
+        return is_readable(child, expr)
 
 
 def is_readable(path: Path, expr: str | None) -> bool:
@@ -202,8 +222,11 @@ def _cell(text: str) -> float | str:
 def _json_records(text: str, name: str) -> Iterator[Record]:
     """One problem, or a list of them."""
     data = parse_json(text, name)
-    for number, one in enumerate(data if isinstance(data, list) else [data], 1):
-        yield _record(f"{name}:{number}" if isinstance(data, list) else name, one)
+    if not isinstance(data, list):
+        yield _record(name, data)
+        return
+    for index, one in enumerate(data):
+        yield _record(f"{name}[{index}]", one)
 
 
 def _toml_records(text: str, name: str) -> Iterator[Record]:
@@ -212,10 +235,13 @@ def _toml_records(text: str, name: str) -> Iterator[Record]:
     problems = data.get("problem", [])
     if not isinstance(problems, list) or set(data) - {"problem"} or not problems:
         raise GradcalcError("toml", f"'{name}' is not made of [[problem]] tables")
-    for number, one in enumerate(problems, 1):
-        yield _record(f"{name}:{number}", one)
+    lines = [text.count("\n", 0, found.start()) + 1 for found in HEADER.finditer(text)]
+    for index, one in enumerate(problems):
+        told = len(lines) == len(problems)  # else a text contains what looks like one
+        yield _record(f"{name}:{lines[index]}" if told else f"{name}[{index}]", one)
 
 
+HEADER = re.compile(r"^[ \t]*\[\[[ \t]*problem[ \t]*\]\]", re.MULTILINE)
 WHOLE: dict[str, Callable[[str, str], Iterator[Record]]] = {
     ".toml": _toml_records,
     ".json": _json_records,
@@ -260,7 +286,7 @@ def problem_of(record: Record, how: Mapping[str, Any]) -> Problem:
         wrt = ",".join(_get({"wrt": name}, "wrt", "", str) for name in wrt)
     output = _get(data, "output", None, str)
     text = _get(data, "expr", "", str)
-    expr = read_program(text) if text.startswith("@") else Source(text, record.place)
+    expr = read_program(text) if text.startswith("@") else Source(text, record.title)
     return Problem(
         expr=expr,
         at=at,

@@ -26,14 +26,14 @@ class Results:
 
     def __init__(self, path: Path, inputs: Iterable[str], *, resume: bool) -> None:
         self.path = path
-        self._refuse(inputs)
         self.left: list[Path] = []  # parts of killed runs, which are taken over
         # By the key of its input, where the line of a result that is ok begins, in which file, and
         # whether that is proven.
         self.known: dict[str, tuple[BinaryIO, int, bool]] = {}
         self._files = ExitStack()
-        self.is_file = path.is_file() or not path.exists()  # else a pipe or a device
         try:
+            self._refuse(inputs)
+            self.is_file = path.is_file() or not path.exists()  # else a pipe or a device
             if resume and self.is_file:
                 self._index(path)
                 for part in _parts(path):

@@ -18,7 +18,7 @@ from gradcalc.primitives.products import Product
 from gradcalc.primitives.rule import Elementwise, Row
 from gradcalc.verify.arithmetic import Digits
 from gradcalc.verify.duals import DUALS, Dual
-from gradcalc.verify.formula import Range
+from gradcalc.verify.formula import Range, apart
 from gradcalc.verify.local import local
 from gradcalc.verify.lower import TooLargeError
 from gradcalc.verify.structure import NOTHING, Structure, factors, places
@@ -62,6 +62,9 @@ class Elements:
         self.dependent = _Dependent(moved[0]) if moved else None
         self.count = 0
         self.bits = 0  # Range.bits of all that was computed so far
+        if moved is not None:
+            leaf, j, step = moved
+            self.bits = apart(Digits().element(np.ravel(values[leaf])[j]), step)
 
     def take(self, node: Node, elements: Sequence[int]) -> list[Any]:
         """The numbers of these elements of ``node``; nan where there is none."""

@@ -18,6 +18,7 @@ FULL = 53 * math.log10(2)  # digits of float64: 15.95
 GUARD = 60  # bits that are to be left of the smallest number
 POOR = 8.0  # right digits below which a number is badly rounded
 STEP = mpmath.mpf(10) ** -25  # to either side of a kink
+REFINED = 4  # times that a step is made smaller by as much
 
 
 class Term(Protocol):
@@ -70,13 +71,15 @@ class Claim:
 class Entry(NamedTuple):
     """Element j of the gradient of one leaf, in one claim.
 
-    distance: of the point to the nearest kink behind the entry: 1 on it, inf where none is near.
+    on_kink: is the point on a kink behind the entry?
+    distance: to the nearest kink that it is not on; inf where none is near.
     """
 
     leaf: str
     j: int
     claim: Claim
     terms: Sequence[Term]
+    on_kink: bool
     distance: float
 
     @property
@@ -150,11 +153,17 @@ class Entry(NamedTuple):
 
     def limit(self, side: int) -> Any:
         """The slope's limit from one side: finite, infinite, or nan where it has none."""
-        near, nearer = (self._slope_beside(side * step) for step in (self.step, self.step * STEP))
-        if mpmath.isnan(nearer) or not mpmath.isfinite(near):
-            return nearer
-        if abs(nearer - near) <= abs(nearer) * mpmath.mpf(10) ** -15:
-            return nearer
+        step = side * self.step
+        slopes = [self._slope_beside(step)]
+        for _ in range(REFINED):  # a slope may change within any distance: exp(1e30*x)
+            step *= STEP
+            slopes.append(self._slope_beside(step))
+            near, nearer = slopes[-2:]
+            if mpmath.isnan(nearer) or not mpmath.isfinite(near):
+                return nearer
+            if abs(nearer - near) <= abs(nearer) * mpmath.mpf(10) ** -15:
+                return nearer
+        near, nearer = slopes[:2]
         if abs(nearer) > 1.5 * abs(near):
             return mpmath.sign(nearer) * mpmath.inf
         return mpmath.mpf(0) if abs(nearer) < abs(near) / 1.5 else mpmath.nan
@@ -180,16 +189,17 @@ def leaps(left: Entry, here: Entry, right: Entry) -> bool:
     """Does the value itself jump at the point? ``left`` and ``right`` hold on their sides of it."""
 
     def gap(step: Any) -> Any:
-        values = [
-            settled(partial(left.value, -step)),
-            settled(here.value),
-            settled(partial(right.value, step)),
-        ]
-        real = [value for value in values if not mpmath.isnan(value)]
-        return max(real) - min(real) if real else mpmath.mpf(0)
+        sides = ((left, -step), (right, step))
+        pairs = [(entry, at, here, 0) for entry, at in sides] + [(right, step, left, -step)]
+        gaps = [settled(partial(_difference, *pair)) for pair in pairs]
+        return max((abs(one) for one in gaps if not mpmath.isnan(one)), default=mpmath.mpf(0))
 
-    wide, narrow = gap(here.step), gap(here.step * STEP)
-    return bool(narrow > here.step and narrow > wide / 2)
+    wide, narrow = gap(here.step * STEP), gap(here.step * STEP**3)
+    return bool(narrow > 0 and (narrow == wide or narrow > 0.75 * wide))  # of 1/log(x) it is half
+
+
+def _difference(one: Entry, x: Any, other: Entry, y: Any) -> Any:
+    return one.value(x) - other.value(y)
 
 
 def settled(compute: Callable[[], Any]) -> Any:

@@ -66,6 +66,12 @@ class Range:
             cls.bits = max(cls.bits, min(max(sizes) - min(sizes), FARTHEST))
 
 
+def apart(x: Any, step: Any) -> int:
+    """The bits from a number to a step: what a precision must span to tell x + step from x."""
+    sizes = [size for number in (x, step) if (size := _bits(number)) is not None]
+    return min(max(sizes) - min(sizes), FARTHEST) if sizes else 0
+
+
 def _bits(number: Any) -> int | None:
     """The bits before the point; None of 0, and of what is not finite."""
     if type(number) is not mpmath.mpf:

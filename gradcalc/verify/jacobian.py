@@ -12,7 +12,7 @@ from gradcalc.compute.evaluate import needed
 from gradcalc.graph import Node
 from gradcalc.verify.derivative import derivative
 from gradcalc.verify.findings import Listing
-from gradcalc.verify.formula import Formula, Numbers, Point, Steps
+from gradcalc.verify.formula import Formula, Numbers, Point, Range, Steps, apart
 from gradcalc.verify.lower import cost, exact, lower
 from gradcalc.verify.notation import text_of
 from gradcalc.verify.points import Points
@@ -47,6 +47,7 @@ class Term(NamedTuple):
         if not step or self.symbol is None:
             return self.point
         numbers = self.point.numbers
+        Range.bits = max(Range.bits, apart(numbers[self.symbol], step))
         return {**numbers, self.symbol: numbers[self.symbol] + step}
 
     @property

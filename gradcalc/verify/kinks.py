@@ -1,7 +1,7 @@
 """Where a row bends, jumps or ends: there one derivative may not be the whole truth."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -11,8 +11,20 @@ from gradcalc.primitives.rule import Elementwise, General, Reduction
 
 NEAR = 1e-9  # of a kink: both sides are looked at; a look too many costs time only
 
-Map: TypeAlias = Mapping[tuple[str, str], Array]  # output, leaf -> a number an output element
 Bends: TypeAlias = Sequence[tuple[Node, Sequence[str]]]  # kinks, and the leaves that move each
+
+
+class Near(NamedTuple):
+    """Of each output element: is it on a kink, and how far away is the nearest it is not on?
+
+    distance: inf where none is near.
+    """
+
+    on: Array
+    distance: Array
+
+
+Map: TypeAlias = Mapping[tuple[str, str], Near]  # output, leaf
 
 
 def kinks(node: Node) -> Sequence[Node]:
@@ -38,22 +50,20 @@ def to_kinks(
     values: Mapping[Node, Array],
     pointwise: bool,
 ) -> Map:
-    """How far each output element is from the nearest kink that each leaf can move.
-
-    1 on the kink itself, inf where none is near; no array where none is near any element.
-    """
-    result: dict[tuple[str, str], Array] = {}
+    """Where each output element is among the kinks that a leaf can move; only what is near one."""
+    result: dict[tuple[str, str], Near] = {}
     for name, output in outputs.items():
         for (_, movers), array in _at(_bends([output], leaves), values):
             size = np.abs(array)
-            distance = np.where(size == 0.0, 1.0, np.where(size <= NEAR, size, np.inf))
-            if np.all(distance == np.inf):
+            on, distance = size == 0.0, np.where((size > 0.0) & (size <= NEAR), size, np.inf)
+            if not np.any(on) and np.all(distance == np.inf):
                 continue
             if not pointwise:  # any element may be behind any other
-                distance = np.min(distance, initial=np.inf)
-            spread = np.ravel(np.broadcast_to(distance, output.shape))
+                on, distance = np.any(on), np.min(distance, initial=np.inf)
+            on, distance = (np.ravel(np.broadcast_to(a, output.shape)) for a in (on, distance))
             for leaf in movers:
-                result[name, leaf] = np.fmin(result.get((name, leaf), np.inf), spread)
+                other = result.get((name, leaf), Near(on, distance))
+                result[name, leaf] = Near(on | other.on, np.minimum(distance, other.distance))
     return result
 
 

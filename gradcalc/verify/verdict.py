@@ -125,7 +125,7 @@ class Judge:
     def _depends(self, leaf: str, claim: Claim) -> bool:
         """Has the leaf a slope that is not 0, though it is said to have none?"""
         for j in range(self.traced.leaves[leaf].size):
-            entry = Entry(leaf, j, claim, list(self.derivatives.terms(leaf, j)), math.inf)
+            entry = Entry(leaf, j, claim, list(self.derivatives.terms(leaf, j)), False, math.inf)
             if not entry.vanishes():
                 true = entry.true()
                 if mpmath.isfinite(true) and true != 0 and self._is_ordinary(entry):
@@ -153,11 +153,13 @@ class Judge:
         self._keep(self._verdict(entry), entry)
 
     def _entry(self, leaf: str, j: int, claim: Claim, terms: list[Term]) -> Entry:
-        distance = math.inf
+        on_kink, distance = False, math.inf
         for term in terms if self.kinks else ():
             near = self.kinks.get((term.output, leaf))
-            distance = distance if near is None else min(distance, float(near[term.element]))
-        return Entry(leaf, j, claim, terms, distance)
+            if near is not None:
+                on_kink = on_kink or bool(near.on[term.element])
+                distance = min(distance, float(near.distance[term.element]))
+        return Entry(leaf, j, claim, terms, on_kink, distance)
 
     def _keep(self, verdict: Verdict, entry: Entry) -> None:
         digits, finding = verdict
@@ -208,7 +210,7 @@ class Judge:
             if not any(self._is_real(entry, step) for step in steps):
                 return 0.0, _finding(entry, self._without_sides(entry))
         true = entry.true()
-        if entry.distance == 1.0 or not mpmath.isfinite(true):
+        if entry.on_kink or not mpmath.isfinite(true):
             return self._by_sides(entry, entry, entry)
         digits = agreement(entry.ours, true)
         if digits >= GOOD:
@@ -277,7 +279,7 @@ class Judge:
         The program is run again with x_j moved a little to either side: by so much that two values
         which are equal at x_j, and move unlike, are not equal any more.
         """
-        entry = entry._replace(terms=_terms(self.derivatives, entry), distance=1.0)
+        entry = entry._replace(terms=_terms(self.derivatives, entry), on_kink=True)
         sides = []
         for side in (-1, 1):
             traced = self._beside(entry, side)
@@ -307,7 +309,7 @@ class Judge:
 
     def _by_sides(self, left: Entry, here: Entry, right: Entry) -> Verdict:
         """The verdict at a point where a derivative may differ from side to side, or be none."""
-        limits = {}
+        limits, lost = {}, set()
         for name, side, entry in (("left", -1, left), ("right", 1, right)):
             step = side * here.step
             limits[name] = entry.limit(side)
@@ -317,6 +319,7 @@ class Judge:
             agrees = self._rule_agrees(here, step, true)
             if not agrees and (not self._is_real(here, step) or self._is_apart(here, step)):
                 limits[name] = mpmath.nan  # outside the domain, which a formula may have lost
+                lost.add(name)
             elif agrees is False:
                 return 0.0, self._wrong(here, true)
         for side, name in ((-1, "left"), (1, "right")):
@@ -325,6 +328,11 @@ class Judge:
         sides = [limit for limit in limits.values() if not mpmath.isnan(limit)]
         if not sides:
             return 0.0, _finding(here, self._without_sides(here))
+        for name, side, entry in (("left", -1, left), ("right", 1, right)):
+            if mpmath.isnan(limits[name]) and name not in lost:
+                value = settled(partial(entry.value, side * here.step))
+                if not mpmath.isnan(value):  # there is something, and no limit was found
+                    return 0.0, _finding(here, "undetermined", **limits)
         if not all(mpmath.isfinite(limit) for limit in sides):
             return 0.0, _finding(here, "pole", **limits)
         if leaps(left, here, right) or self._is_apart(here, 0):
@@ -336,7 +344,7 @@ class Judge:
         digits = agreement(here.ours, low)
         if digits >= POOR:
             return digits, None
-        off_kinks = left is here and here.distance == math.inf
+        off_kinks = left is here and not here.on_kink and here.distance == math.inf
         if off_kinks and math.isfinite(here.ours) and self._is_ordinary(here):
             return digits, _finding(here, WRONG_RULE, true=low)
         return digits, _finding(here, "removable singularity", true=low)
@@ -365,15 +373,17 @@ class Judge:
         """
         if self.derives:
             return False
-        with mpmath.workdps(PRECISION):
-            for term in entry.terms:
-                formula = term.value(step)
-                (own,) = self.points.at(self.traced.leaves[entry.leaf], entry.j, step).take(
-                    self.traced.outputs[term.output], [term.element]
-                )
-                if mpmath.isfinite(own) and abs(formula - own) > abs(own) * CLOSE + TINY:
-                    return True
+        for term in entry.terms:
+            formula = settled(partial(term.value, step))
+            own = settled(partial(self._value, entry, term, step))
+            if mpmath.isfinite(own) and abs(formula - own) > abs(own) * CLOSE + TINY:
+                return True
         return False
+
+    def _value(self, entry: Entry, term: Term, step: Any) -> Any:
+        """The program's own value of an output element at x_j + step, at the precision set."""
+        here = self.points.at(self.traced.leaves[entry.leaf], entry.j, step)
+        return here.take(self.traced.outputs[term.output], [term.element])[0]
 
     def _without_sides(self, entry: Entry) -> str:
         """What it means that the slope has no limit from either side."""
