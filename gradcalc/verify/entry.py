@@ -189,17 +189,28 @@ def leaps(left: Entry, here: Entry, right: Entry) -> bool:
     """Does the value itself jump at the point? ``left`` and ``right`` hold on their sides of it."""
 
     def gap(step: Any) -> Any:
-        sides = ((left, -step), (right, step))
-        pairs = [(entry, at, here, 0) for entry, at in sides] + [(right, step, left, -step)]
-        gaps = [settled(partial(_difference, *pair)) for pair in pairs]
+        pairs = [(left, -step, here, 0), (right, step, here, 0)]
+        if outside:
+            pairs = [(right, step, left, -step)]
+        gaps = [_difference(*pair) for pair in pairs]
         return max((abs(one) for one in gaps if not mpmath.isnan(one)), default=mpmath.mpf(0))
 
-    wide, narrow = gap(here.step * STEP), gap(here.step * STEP**3)
-    return bool(narrow > 0 and (narrow == wide or narrow > 0.75 * wide))  # of 1/log(x) it is half
+    outside = mpmath.isnan(settled(here.value))
+    wide, narrow = gap(here.step * STEP), gap(here.step * STEP**2)
+    return bool(narrow > 0 and (narrow == wide or narrow > 0.75 * wide))  # of 1/log(x), 2/3
 
 
 def _difference(one: Entry, x: Any, other: Entry, y: Any) -> Any:
-    return one.value(x) - other.value(y)
+    """Between two values; a 0 at twice the usual precision is believed."""
+
+    def compute() -> Any:
+        return one.value(x) - other.value(y)
+
+    Range.bits = 0
+    with mpmath.workdps(2 * PRECISION):
+        if compute() == 0 and _spanned():
+            return mpmath.mpf(0)
+    return settled(compute)
 
 
 def settled(compute: Callable[[], Any]) -> Any:

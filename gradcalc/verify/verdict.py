@@ -374,9 +374,10 @@ class Judge:
         if self.derives:
             return False
         for term in entry.terms:
-            formula = settled(partial(term.value, step))
-            own = settled(partial(self._value, entry, term, step))
-            if mpmath.isfinite(own) and abs(formula - own) > abs(own) * CLOSE + TINY:
+            formula, own = partial(term.value, step), partial(self._value, entry, term, step)
+            with mpmath.workdps(PRECISION):
+                differ = _differ(formula(), own())
+            if differ and _differ(settled(formula), settled(own)):
                 return True
         return False
 
@@ -390,6 +391,11 @@ class Judge:
         if entry.is_inside():
             return "undetermined"
         return "pole" if math.isinf(entry.ours) else "outside domain"
+
+
+def _differ(formula: Any, own: Any) -> bool:
+    """Is a value that the program has not the formula's?"""
+    return bool(mpmath.isfinite(own) and abs(formula - own) > abs(own) * CLOSE + TINY)
 
 
 def _shapes(traced: Traced) -> dict[str, tuple[int, ...]]:
