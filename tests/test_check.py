@@ -411,3 +411,8 @@ def test_what_is_continuous_does_not_jump() -> None:
     for expr in ("where(x == 0, 0, 1/log(abs(x)))", "sqrt(abs(x))", "cbrt(x)"):
         kinds = {finding.kind for finding in checked(expr, x=0.0).check.findings}
         assert kinds <= {"pole", "kink", "undetermined"}, (expr, kinds)
+
+
+def test_200_functions_inside_each_other() -> None:
+    check = checked("sin(" * 200 + "x" + ")" * 200, x=0.5).check
+    assert (check.status, check.checked) == ("verified", 1)

@@ -27,7 +27,7 @@ STATEMENTS = {
     "not",
 }
 PROGRAM = "write an expression, such as 'y = 3*a + log(c)'"
-NESTED = 200  # brackets inside one another
+NESTED = 200  # brackets inside one another: as many as Python takes
 STACK = 512 * 2**20  # bytes, reserved but hardly touched
 
 
@@ -59,7 +59,7 @@ def _too_deep_at(text: str) -> int | None:
     depth = 0
     for found in re.finditer(r"#.*|[(\[{]|[)\]}]", text):
         depth += {"(": 1, "[": 1, "{": 1, "#": 0}.get(found.group()[0], -1)
-        if depth >= NESTED:
+        if depth > NESTED:
             return found.start()
     return None
 
