@@ -366,7 +366,8 @@ def _slope(terms: Sequence["Term"]) -> Any:
     """sum_k dy_k/dx_j at an ordinary point; None on a kink and outside the domain."""
     import mpmath
 
-    from gradcalc.verify.entry import STEP, settled
+    from gradcalc.verify.entry import STEP
+    from gradcalc.verify.precision import settled
 
     def slope(step: Any) -> Any:
         return mpmath.fsum(term.slope(step) for term in terms)
@@ -383,8 +384,8 @@ def _number(node: Node, trace: Trace, k: int) -> Any:
     """An element of a claim, to 30 digits; nan where it has no value."""
     import mpmath
 
-    from gradcalc.verify.entry import settled
     from gradcalc.verify.points import Points
+    from gradcalc.verify.precision import settled
 
     float64 = float(np.ravel(trace.value(node))[k])
     if math.isinf(float64):  # of more digits than mpmath should write out

@@ -14,8 +14,8 @@ from gradcalc.graph import PRIMITIVES, Graph, Node
 from gradcalc.primitives import gamma, special
 from gradcalc.primitives.rule import Elementwise, Reduction
 from gradcalc.verify.arithmetic import Symbols
-from gradcalc.verify.entry import settled
 from gradcalc.verify.formula import Formula
+from gradcalc.verify.precision import settled
 
 ELEMENTWISE = [row for row in PRIMITIVES.values() if isinstance(row, Elementwise)]
 SMOOTH = [row for row in ELEMENTWISE if any(row.partials)]

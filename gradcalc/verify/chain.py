@@ -19,10 +19,10 @@ from gradcalc.primitives.rule import Elementwise
 from gradcalc.verify.derivative import NoFormulaError
 from gradcalc.verify.duals import slope_of, times
 from gradcalc.verify.elements import Elements, Numbers, block_of, element_of, total_of
-from gradcalc.verify.entry import PRECISION
-from gradcalc.verify.formula import Range, Step
+from gradcalc.verify.functions import AtJump
 from gradcalc.verify.local import local
 from gradcalc.verify.points import Points
+from gradcalc.verify.precision import PRECISION, Range
 from gradcalc.verify.structure import factors, places
 
 # dnode_k/dx_j, of the elements k that are made of x_j; the integer 0 where nothing flows to them.
@@ -103,7 +103,7 @@ class Chain:
         if self._kept != (leaf, j):
             self._kept = (leaf, j)
             self._slopes.clear()
-        key = (mpmath.mp.prec, step, Step.middle)
+        key = (mpmath.mp.prec, step, AtJump.value)
         if key not in self._slopes:
             before, Range.bits = Range.bits, 0
             found = _Pass(self.points.at(leaf, j, step)).run(leaf, j, self._behind(leaf))

@@ -17,11 +17,12 @@ from gradcalc.language.syntax import part_of, span_of
 from gradcalc.verify import findings
 from gradcalc.verify.chain import Chain, slopes_of_one
 from gradcalc.verify.derivative import NoFormulaError
-from gradcalc.verify.entry import POOR, PRECISION, Entry, agreement
+from gradcalc.verify.entry import POOR, Entry, agreement
 from gradcalc.verify.exact import CLOSE, TINY
 from gradcalc.verify.kinks import NEAR, kinks
 from gradcalc.verify.lower import TooLargeError
 from gradcalc.verify.points import Points
+from gradcalc.verify.precision import PRECISION
 
 MOST = 2**22  # float64 numbers that are computed once more
 TRIED = 8  # elements of one input by which a rule is tried

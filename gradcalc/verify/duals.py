@@ -16,8 +16,8 @@ from gradcalc.graph import Array
 from gradcalc.verify import matrices
 from gradcalc.verify.arithmetic import Digits
 from gradcalc.verify.derivative import NoFormulaError
-from gradcalc.verify.formula import Range
 from gradcalc.verify.local import named
+from gradcalc.verify.precision import Range
 
 FUNCTIONS = ("exp", "log", "sqrt", "power", "maximum", "minimum")  # of rows that mix elements
 CHOOSING = FUNCTIONS[-2:]  # what they leave out adds nothing, even where its slope is nan

@@ -18,9 +18,9 @@ from gradcalc.primitives.products import Product
 from gradcalc.primitives.rule import Elementwise, Row
 from gradcalc.verify.arithmetic import Digits
 from gradcalc.verify.duals import DUALS, Dual
-from gradcalc.verify.formula import Range, apart
 from gradcalc.verify.local import local
 from gradcalc.verify.lower import TooLargeError
+from gradcalc.verify.precision import Range, apart
 from gradcalc.verify.structure import NOTHING, Structure, factors, places
 
 MOST = 1_500_000  # numbers of one point at one precision: some 600 MB

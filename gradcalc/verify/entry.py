@@ -10,12 +10,10 @@ import mpmath
 import numpy as np
 
 from gradcalc.graph import Array, Node
-from gradcalc.verify.formula import Range, Step
+from gradcalc.verify.functions import AtJump
+from gradcalc.verify.precision import PRECISION, Range, is_spanned, settled
 
-PRECISION = 50  # decimal digits
-MOST = 1600  # digits after which two precisions that still disagree are given up
 FULL = 53 * math.log10(2)  # digits of float64: 15.95
-GUARD = 60  # bits that are to be left of the smallest number
 POOR = 8.0  # right digits below which a number is badly rounded
 STEP = mpmath.mpf(10) ** -25  # to either side of a kink
 REFINED = 4  # times that a step is made smaller by as much
@@ -133,7 +131,7 @@ class Entry(NamedTuple):
         Range.bits = 0
         with mpmath.workdps(PRECISION):
             slope = self.slope()
-            spanned = _spanned()
+            spanned = is_spanned()
         if type(slope) is int:
             return mpmath.mpf(0)
         if not spanned or (slope == 0 and not self.vanishes()):
@@ -144,11 +142,11 @@ class Entry(NamedTuple):
         """The smallest and largest slope, whatever a step is said to be exactly at its jump."""
         slopes = []
         try:
-            for Step.middle in (0, 1):
+            for AtJump.value in (0, 1):
                 with mpmath.workdps(PRECISION):
                     slopes.append(self.slope())
         finally:
-            Step.middle = None
+            AtJump.value = None
         return min(slopes), max(slopes)
 
     def limit(self, side: int) -> Any:
@@ -208,44 +206,9 @@ def _difference(one: Entry, x: Any, other: Entry, y: Any) -> Any:
 
     Range.bits = 0
     with mpmath.workdps(2 * PRECISION):
-        if compute() == 0 and _spanned():
+        if compute() == 0 and is_spanned():
             return mpmath.mpf(0)
     return settled(compute)
-
-
-def settled(compute: Callable[[], Any]) -> Any:
-    """``compute()`` at a precision that is doubled until two results agree to 30 digits.
-
-    0 where all digits cancel even at the highest; nan where there is no real value, or no end.
-    """
-    before = None
-    precision = 2 * PRECISION
-    while True:
-        Range.bits = 0
-        with mpmath.workdps(precision):
-            value = mpmath.mpf(compute())
-            spanned = _spanned() or precision == MOST
-            if mpmath.isnan(value) and spanned:
-                return value
-            if before is not None and value != 0 and spanned and _same(value, before):
-                return value
-        if precision == MOST:
-            break
-        before = value
-        needed = math.ceil((Range.bits + GUARD) * math.log10(2))
-        most = MOST // 2 if precision < MOST // 2 else MOST  # two that could agree at the end
-        precision = min(most, max(2 * precision, needed))
-    # Smaller than any float64, and than what rounding leaves of a cancelled sum.
-    return mpmath.mpf(0) if abs(value) < mpmath.mpf(10) ** (-MOST // 4) else mpmath.nan
-
-
-def _same(value: Any, before: Any) -> bool:
-    return bool(value == before or abs(value - before) <= abs(value) * mpmath.mpf(10) ** -30)
-
-
-def _spanned() -> bool:
-    """Does the precision that is set reach from the largest to the smallest number computed?"""
-    return bool(Range.bits + GUARD <= mpmath.mp.prec)
 
 
 def agreement(ours: float, true: Any) -> float:

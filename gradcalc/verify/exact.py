@@ -6,8 +6,8 @@ from typing import Any
 import mpmath
 
 from gradcalc.graph import Node
-from gradcalc.verify.entry import MOST, PRECISION
 from gradcalc.verify.points import Points
+from gradcalc.verify.precision import MOST, PRECISION
 
 TINY = mpmath.mpf(10) ** -330  # smaller than any float64
 DIGITS = (PRECISION, 2 * PRECISION, 8 * PRECISION, MOST)  # tried until the two agree

@@ -12,10 +12,11 @@ from gradcalc.compute.evaluate import needed
 from gradcalc.graph import Node
 from gradcalc.verify.derivative import derivative
 from gradcalc.verify.findings import Listing
-from gradcalc.verify.formula import Formula, Numbers, Point, Range, Steps, apart
+from gradcalc.verify.formula import Formula, Numbers, Point, Steps
 from gradcalc.verify.lower import cost, exact, lower
 from gradcalc.verify.notation import text_of
 from gradcalc.verify.points import Points
+from gradcalc.verify.precision import Range, apart
 from gradcalc.verify.structure import positions
 
 KEPT = 200_000  # numbers of points that are kept: the same element of the next leaf has the same

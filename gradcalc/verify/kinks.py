@@ -84,7 +84,7 @@ def _bends(nodes: Sequence[Node], leaves: Mapping[str, Node]) -> Bends:
     def find() -> Bends:
         expressions = [kink for node in needed(nodes, {}) for kink in kinks(node)]
         behind = [set(needed([expression], {})) for expression in expressions]
-        movers = [[name for name, leaf in leaves.items() if leaf in nodes] for nodes in behind]
+        movers = [[name for name, leaf in leaves.items() if leaf in own] for own in behind]
         return list(zip(expressions, movers, strict=True))
 
     if not nodes:

@@ -21,19 +21,18 @@ from gradcalc.verify.culprit import Culprits
 from gradcalc.verify.entry import (
     FULL,
     POOR,
-    PRECISION,
     STEP,
     Claim,
     Entry,
     Term,
     agreement,
     leaps,
-    settled,
 )
 from gradcalc.verify.exact import CLOSE, DIGITS, TINY, Exact
 from gradcalc.verify.findings import WRONG_RULE, Evidence, Finding, Listing
 from gradcalc.verify.kinks import NEAR, is_pointwise, tied, to_kinks
 from gradcalc.verify.points import Points
+from gradcalc.verify.precision import PRECISION, settled
 
 NEXT_TO_0 = 2.0**-6  # 0 is moved as this would be, so that 1 + x is not 1
 UNITS = 4096  # in the last place, to see what a program does beside a point
