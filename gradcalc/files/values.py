@@ -141,6 +141,7 @@ def _load(path: Path) -> Any:
     from tokenize import TokenError
     from zipfile import BadZipFile
 
+    # Whatever NumPy lets through, by the place where the bytes are damaged.
     damaged = (ValueError, TypeError, EOFError, OSError, SyntaxError, NotImplementedError)
     archive = path.suffix.lower() == ".npz"
     data = BytesIO(read_bytes(path))
@@ -151,7 +152,7 @@ def _load(path: Path) -> Any:
     except MemoryError:
         raise GradcalcError("out-of-memory", f"'{path}' does not fit into memory") from None
     except (*damaged, TokenError, BadZipFile, zlib.error):
-        pass  # what such a file raises depends on where it is damaged
+        pass
     raise GradcalcError("file", f"'{path}' is no NumPy file of numbers")
 
 

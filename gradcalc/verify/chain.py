@@ -110,7 +110,7 @@ class Chain:
             self._slopes[key] = (found, Range.bits)
             Range.bits = before
         found, bits = self._slopes[key]
-        Range.bits = max(Range.bits, bits)
+        Range.ask(bits)
         return found
 
     def _behind(self, leaf: Node) -> list[Node]:

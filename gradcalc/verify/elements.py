@@ -20,7 +20,7 @@ from gradcalc.verify.arithmetic import Digits
 from gradcalc.verify.duals import DUALS, Dual
 from gradcalc.verify.local import local
 from gradcalc.verify.lower import TooLargeError
-from gradcalc.verify.precision import Range, apart
+from gradcalc.verify.precision import Range, between
 from gradcalc.verify.structure import NOTHING, Structure, factors, places
 
 MOST = 1_500_000  # numbers of one point at one precision: some 600 MB
@@ -64,7 +64,7 @@ class Elements:
         self.bits = 0  # Range.bits of all that was computed so far
         if moved is not None:
             leaf, j, step = moved
-            self.bits = apart(Digits().element(np.ravel(values[leaf])[j]), step)
+            self.bits = between((Digits().element(np.ravel(values[leaf])[j]), step))
 
     def take(self, node: Node, elements: Sequence[int]) -> list[Any]:
         """The numbers of these elements of ``node``; nan where there is none."""
@@ -95,7 +95,7 @@ class Elements:
         if missing:
             self._compute(node, missing)
         self.bits = Range.bits
-        Range.bits = max(before, self.bits, self.base.bits if self.base else 0)
+        Range.ask(max(before, self.base.bits if self.base else 0))
 
     def _compute(self, node: Node, missing: list[int]) -> None:
         pending = {node: missing}

@@ -186,14 +186,13 @@ class Entry(NamedTuple):
 def leaps(left: Entry, here: Entry, right: Entry) -> bool:
     """Does the value itself jump at the point? ``left`` and ``right`` hold on their sides of it."""
 
+    outside = mpmath.isnan(settled(here.value))
+    pairs = [(right, 1, left, -1)] if outside else [(left, -1, here, 0), (right, 1, here, 0)]
+
     def gap(step: Any) -> Any:
-        pairs = [(left, -step, here, 0), (right, step, here, 0)]
-        if outside:
-            pairs = [(right, step, left, -step)]
-        gaps = [_difference(*pair) for pair in pairs]
+        gaps = [_difference(a, x * step, b, y * step) for a, x, b, y in pairs]
         return max((abs(one) for one in gaps if not mpmath.isnan(one)), default=mpmath.mpf(0))
 
-    outside = mpmath.isnan(settled(here.value))
     wide, narrow = gap(here.step * STEP), gap(here.step * STEP**2)
     return bool(narrow > 0 and (narrow == wide or narrow > 0.75 * wide))  # of 1/log(x), 2/3
 

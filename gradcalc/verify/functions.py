@@ -28,7 +28,7 @@ from gradcalc.verify.arithmetic import (
 )
 from gradcalc.verify.derivative import NoFormulaError
 from gradcalc.verify.matrices import eigenvalue, eigenvalue_digits
-from gradcalc.verify.precision import FARTHEST, Range, bits_of
+from gradcalc.verify.precision import Range, bits_of
 
 
 def _telling(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,7 +37,7 @@ def _telling(function: Callable[..., Any]) -> Callable[..., Any]:
     def told(x: Any) -> Any:
         value = function(x)
         if _is_one_or_two(value) and x and mpmath.isfinite(x):
-            Range.bits = max(Range.bits, mpmath.mp.prec)  # which is not enough
+            Range.ask(mpmath.mp.prec)  # which is not enough
         return value
 
     return told
@@ -48,7 +48,7 @@ def _turning(function: Callable[..., Any]) -> Callable[..., Any]:
     telling = _telling(function)
 
     def told(x: Any) -> Any:
-        Range.bits = max(Range.bits, min(bits_of(x) or 0, FARTHEST))
+        Range.ask(bits_of(x) or 0)
         return telling(x)
 
     return told
@@ -73,7 +73,7 @@ def _power(base: Any, exponent: Any) -> Any:
     if type(value) is mpmath.mpf and exponent and _is_one_or_two(value):
         _, mantissa, twos, _ = base._mpf_
         if mantissa != 1 or twos * exponent not in (0, 1):  # else it is that exactly
-            Range.bits = max(Range.bits, mpmath.mp.prec)
+            Range.ask(mpmath.mp.prec)
     return value
 
 

@@ -16,7 +16,7 @@ from gradcalc.verify.formula import Formula, Numbers, Point, Steps
 from gradcalc.verify.lower import cost, exact, lower
 from gradcalc.verify.notation import text_of
 from gradcalc.verify.points import Points
-from gradcalc.verify.precision import Range, apart
+from gradcalc.verify.precision import Range
 from gradcalc.verify.structure import positions
 
 KEPT = 200_000  # numbers of points that are kept: the same element of the next leaf has the same
@@ -48,7 +48,7 @@ class Term(NamedTuple):
         if not step or self.symbol is None:
             return self.point
         numbers = self.point.numbers
-        Range.bits = max(Range.bits, apart(numbers[self.symbol], step))
+        Range.note((numbers[self.symbol], step))  # whose sum must be another number
         return {**numbers, self.symbol: numbers[self.symbol] + step}
 
     @property

@@ -22,9 +22,14 @@ class Range:
     bits = 0
 
     @classmethod
-    def note(cls, terms: Iterable[Any]) -> None:
-        """Takes the terms of a sum, and it, into account, but for 0 and what is not finite."""
-        cls._span([size for term in terms if (size := bits_of(term)) is not None])
+    def ask(cls, bits: int) -> None:
+        """The precision must span so many bits."""
+        cls.bits = max(cls.bits, min(bits, FARTHEST))
+
+    @classmethod
+    def note(cls, numbers: Iterable[Any]) -> None:
+        """Takes numbers that are added, and their sum, into account."""
+        cls.ask(between(numbers))
 
     @classmethod
     def note_products(cls, lefts: Iterable[Any], rights: Iterable[Any], total: Any) -> None:
@@ -32,18 +37,16 @@ class Range:
         pairs = zip(map(bits_of, lefts), map(bits_of, rights), strict=True)
         sizes = [a + b for a, b in pairs if a is not None and b is not None]
         own = bits_of(total)
-        cls._span(sizes if own is None else [*sizes, own])
-
-    @classmethod
-    def _span(cls, sizes: Sequence[int]) -> None:
-        if len(sizes) > 1:
-            cls.bits = max(cls.bits, min(max(sizes) - min(sizes), FARTHEST))
+        cls.ask(_reach(sizes if own is None else [*sizes, own]))
 
 
-def apart(x: Any, step: Any) -> int:
-    """The bits from a number to a step: what a precision must span to tell x + step from x."""
-    sizes = [size for number in (x, step) if (size := bits_of(number)) is not None]
-    return min(max(sizes) - min(sizes), FARTHEST) if sizes else 0
+def between(numbers: Iterable[Any]) -> int:
+    """The bits from the largest to the smallest, but for 0 and what is not finite."""
+    return _reach([size for number in numbers if (size := bits_of(number)) is not None])
+
+
+def _reach(sizes: Sequence[int]) -> int:
+    return max(sizes) - min(sizes) if len(sizes) > 1 else 0
 
 
 def bits_of(number: Any) -> int | None:
