@@ -36,8 +36,8 @@ from gradcalc.language.draws import Draws
 from gradcalc.language.interpreter import run
 from gradcalc.passes import added, backward
 from gradcalc.problem import Problem
-from gradcalc.problem import solve as solve_problem
 from gradcalc.result import Result
+from gradcalc.solver import solve as solve_problem
 
 if TYPE_CHECKING:
     from gradcalc.claims import Verdict

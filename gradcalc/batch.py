@@ -10,8 +10,8 @@ from gradcalc import __version__
 from gradcalc.errors import GradcalcError
 from gradcalc.files.problems import Record, problem_of
 from gradcalc.graphs import Graphs
-from gradcalc.problem import solve
 from gradcalc.result import Result
+from gradcalc.solver import solve
 
 
 class Outcome(NamedTuple):

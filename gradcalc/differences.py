@@ -1,11 +1,8 @@
 """The gradients of a problem by differences of its values, to be looked at beside them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,11 +10,9 @@ from gradcalc.errors import GradcalcError
 from gradcalc.graph import Array, as_number
 from gradcalc.graphs import Computed, compiled, moved
 from gradcalc.language.interpreter import run
+from gradcalc.problem import Problem
 from gradcalc.result import Differences
 from gradcalc.verify.numeric import central
-
-if TYPE_CHECKING:
-    from gradcalc.problem import Problem
 
 MOST = 1_000  # elements of all leaves together
 

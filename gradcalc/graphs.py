@@ -1,11 +1,9 @@
 """From a problem's text to its graph, and to the numbers of it; the check comes after."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,9 +17,7 @@ from gradcalc.language.literals import Weights
 from gradcalc.language.program import Program
 from gradcalc.language.trace import Trace
 from gradcalc.passes import Backward, Leaves, added, backward
-
-if TYPE_CHECKING:
-    from gradcalc.problem import Problem
+from gradcalc.problem import Problem
 
 MOST_PLANS = 64  # graphs that are kept
 MOST_NODES = 100_000  # of all of them together

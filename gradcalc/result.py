@@ -1,10 +1,8 @@
 """What comes of a problem: gradients, the verdict on them, and what a reader should know."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +10,8 @@ from gradcalc.errors import Span
 from gradcalc.graph import Array
 from gradcalc.language.draws import Draws
 from gradcalc.origins import Origin
+from gradcalc.problem import Problem
 from gradcalc.verify.findings import Check
-
-if TYPE_CHECKING:
-    from gradcalc.problem import Problem
 
 
 class Pass(NamedTuple):

@@ -12,7 +12,8 @@ import mpmath
 import numpy as np
 
 from gradcalc.errors import Source
-from gradcalc.problem import Problem, solve
+from gradcalc.problem import Problem
+from gradcalc.solver import solve
 
 DIGITS = 400
 TINY = mpmath.mpf(10) ** -17  # what rounding may leave of a slope of 0

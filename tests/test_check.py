@@ -19,8 +19,9 @@ from gradcalc.errors import Source
 from gradcalc.graph import PRIMITIVES
 from gradcalc.language.functions.registry import FUNCTIONS
 from gradcalc.primitives.rule import Elementwise
-from gradcalc.problem import Problem, solve
+from gradcalc.problem import Problem
 from gradcalc.result import Result
+from gradcalc.solver import solve
 from gradcalc.verify.culprit import Culprits
 from gradcalc.verify.deadline import TimeIsUpError
 from gradcalc.verify.formula import Formula, Point, Steps

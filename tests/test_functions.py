@@ -11,9 +11,10 @@ from gradcalc.language.draws import Draws
 from gradcalc.language.functions.registry import FACTS, FUNCTIONS, SPELLINGS
 from gradcalc.language.literals import bindings
 from gradcalc.primitives.rule import Elementwise
-from gradcalc.problem import Problem, solve
+from gradcalc.problem import Problem
 from gradcalc.reference import Entry, entries
 from gradcalc.result import Result
+from gradcalc.solver import solve
 
 ENTRIES = entries()
 

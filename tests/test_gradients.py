@@ -17,7 +17,8 @@ from gradcalc.language.draws import Draws
 from gradcalc.language.functions.registry import FUNCTIONS
 from gradcalc.language.interpreter import run
 from gradcalc.language.trace import Trace
-from gradcalc.problem import Problem, solve
+from gradcalc.problem import Problem
+from gradcalc.solver import solve
 from gradcalc.verify.arithmetic import Digits
 
 NUMBERS = st.floats(-3, 3).filter(lambda x: abs(x) > 1e-3)

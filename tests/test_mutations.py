@@ -11,8 +11,9 @@ from gradcalc.errors import Source
 from gradcalc.graph import PRIMITIVES, Node
 from gradcalc.primitives.products import Product
 from gradcalc.primitives.rule import General, Linear, Reduction
-from gradcalc.problem import Problem, solve
+from gradcalc.problem import Problem
 from gradcalc.result import Result
+from gradcalc.solver import solve
 from gradcalc.verify import local
 
 A = [[2.0, 0.3], [0.7, 1.5]]

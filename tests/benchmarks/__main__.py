@@ -17,7 +17,8 @@ from batches import write_problems
 from gradcalc.errors import Source
 from gradcalc.files.values import read_values
 from gradcalc.language.draws import Draws
-from gradcalc.problem import Problem, solve
+from gradcalc.problem import Problem
+from gradcalc.solver import solve
 
 GRADCALC = str(Path(sys.executable).parent / "gradcalc")
 EXPR = "y = 3*a + 2*b*b + log(c)"
